@@ -1,0 +1,180 @@
+"""Content blocks: what a message of the model or of the user consists of.
+
+The same blocks stand in `assistant`, `user`, `content_block_start` and tool results. A block
+of a kind that is not listed here becomes an `UnknownBlock` that keeps everything. Fields may
+be missing or null on the wire, so all have defaults; `decode` is the only one who builds them
+from bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+__all__ = [
+    "Block",
+    "Content",
+    "DocumentBlock",
+    "ImageBlock",
+    "RedactedThinkingBlock",
+    "ServerToolResultBlock",
+    "ServerToolUseBlock",
+    "Source",
+    "TextBlock",
+    "ThinkingBlock",
+    "ToolReferenceBlock",
+    "ToolResultBlock",
+    "ToolUseBlock",
+    "UnknownBlock",
+    "WebFetchToolResultBlock",
+    "WebSearchToolResultBlock",
+    "text_of",
+]
+
+NEVER = "\ue000"
+"""Prefix of tags and names that no CLI writes (a private-use character): msgspec wants every member of a union tagged,
+and the `Unknown…` members must never match by themselves."""
+
+
+class Source(Struct, frozen=True, omit_defaults=True):
+    """Where the bytes of an image or a document are: inline, at a URL, or in a file store."""
+
+    type: str = ""
+    media_type: str | None = None
+    data: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+
+
+class TextBlock(Struct, frozen=True, tag_field="type", tag="text", gc=False):
+    """Words."""
+
+    text: str = ""
+    citations: Any = None
+
+
+class ThinkingBlock(Struct, frozen=True, tag_field="type", tag="thinking", gc=False):
+    """The model's reasoning, where it is shown."""
+
+    thinking: str = ""
+    signature: str | None = None
+
+
+class RedactedThinkingBlock(Struct, frozen=True, tag_field="type", tag="redacted_thinking"):
+    """Reasoning that only the API can read."""
+
+    data: str = ""
+
+
+class ToolUseBlock(Struct, frozen=True, tag_field="type", tag="tool_use"):
+    """The model wants a tool to run; the CLI runs it."""
+
+    id: str = ""
+    name: str = ""
+    input: Any = None
+
+
+class ServerToolUseBlock(Struct, frozen=True, tag_field="type", tag="server_tool_use"):
+    """A tool that the API itself runs."""
+
+    id: str = ""
+    name: str = ""
+    input: Any = None
+
+
+class WebSearchToolResultBlock(Struct, frozen=True, tag_field="type", tag="web_search_tool_result"):
+    """What a web search of the API found."""
+
+    tool_use_id: str = ""
+    content: Any = None
+
+
+class WebFetchToolResultBlock(Struct, frozen=True, tag_field="type", tag="web_fetch_tool_result"):
+    """A page that the API fetched."""
+
+    tool_use_id: str = ""
+    content: Any = None
+
+
+class ServerToolResultBlock(Struct, frozen=True, tag_field="type", tag="server_tool_result"):
+    """The result of another tool that the API ran."""
+
+    tool_use_id: str = ""
+    content: Any = None
+
+
+class ToolReferenceBlock(Struct, frozen=True, tag_field="type", tag="tool_reference"):
+    """A tool that a search for tools made available."""
+
+    tool_name: str = ""
+
+
+class ImageBlock(Struct, frozen=True, tag_field="type", tag="image"):
+    """A picture."""
+
+    source: Source | None = None
+
+
+class DocumentBlock(Struct, frozen=True, tag_field="type", tag="document"):
+    """A document, such as a PDF."""
+
+    source: Source | None = None
+    title: str | None = None
+    context: str | None = None
+
+
+class UnknownBlock(Struct, frozen=True, tag_field="type", tag=f"{NEVER}block"):
+    """A block of a kind Fairlead does not know, or one whose fields do not fit."""
+
+    type_name: str = ""
+    data: Any = None
+    problem: str = ""
+
+
+class ToolResultBlock(Struct, frozen=True, tag_field="type", tag="tool_result"):
+    """What a tool gave back to the model."""
+
+    tool_use_id: str = ""
+    content: (
+        str
+        | tuple[
+            TextBlock | ImageBlock | DocumentBlock | ToolReferenceBlock | UnknownBlock,
+            ...,
+        ]
+        | None
+    ) = None
+    is_error: bool | None = None
+
+    @property
+    def text(self) -> str:
+        """Its words, pictures left out."""
+        return text_of(self.content)
+
+
+Block: TypeAlias = (
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolUseBlock
+    | ServerToolUseBlock
+    | WebSearchToolResultBlock
+    | WebFetchToolResultBlock
+    | ServerToolResultBlock
+    | ToolReferenceBlock
+    | ToolResultBlock
+    | ImageBlock
+    | DocumentBlock
+    | UnknownBlock
+)
+
+Content: TypeAlias = str | tuple[Block, ...] | None
+
+
+def text_of(content: Content) -> str:
+    """The words of a content, its other blocks left out."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    return "".join(block.text for block in content if isinstance(block, TextBlock))

@@ -1,0 +1,40 @@
+"""Token counts and money, in the two spellings the CLI uses.
+
+`Usage` is the API's (snake case) and speaks of one message or one turn. `ModelUsage` is the
+CLI's own (camel case) and is cumulative over the process: TRUTH 1.5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+__all__ = ["ModelUsage", "Usage"]
+
+
+class Usage(Struct, frozen=True):
+    """Tokens of one message or, in a result, of one turn of the main loop."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    service_tier: str | None = None
+    server_tool_use: Any = None
+
+
+class ModelUsage(Struct, frozen=True, rename="camel"):
+    """Tokens and money of one model since the process started."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    thinking_tokens: int | None = None
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    web_search_requests: int = 0
+    cost_usd: float = field(default=0.0, name="costUSD")
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    canonical_model: str | None = None
+    provider: str | None = None
