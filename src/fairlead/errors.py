@@ -11,6 +11,7 @@
     ├── ProcessError          the CLI process: not found, died, said nothing
     │   ├── AgentNotFound     there is no such executable
     │   └── AgentExited       it ended before it should have
+    ├── TurnCancelled         a prompt was taken back, by the host or by the CLI
     ├── ReaderOverrun         one reader fell too far behind and was let go
     └── Refused               a policy said no
 
@@ -33,6 +34,7 @@ __all__ = [
     "Refused",
     "SessionClosed",
     "SettingsError",
+    "TurnCancelled",
     "UsageError",
 ]
 
@@ -156,6 +158,18 @@ class AgentExited(ProcessError):
             text += f": {self.hint}"
         tail = self.stderr.strip()
         return f"{text}\nIts last words on stderr:\n{tail}" if tail else text
+
+
+class TurnCancelled(FairleadError):
+    """A prompt was taken back before it had a result."""
+
+    def __init__(self, uuid: str, reason: str) -> None:
+        super().__init__(uuid, reason)
+        self.uuid = uuid
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"the prompt {self.uuid} was cancelled: {self.reason}"
 
 
 class ReaderOverrun(FairleadError):

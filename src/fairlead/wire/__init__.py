@@ -4,3 +4,5 @@ The files are the pipeline: `framing` cuts bytes into lines, `decode` turns a li
 of the values of `events`, `system`, `stream`, `blocks` and `control`; `inputs` are the values
 a host sends and `encode` writes them. `versions` knows what each CLI version can do.
 """
+
+__all__: list[str] = []

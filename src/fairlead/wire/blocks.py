@@ -13,7 +13,11 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 __all__ = [
+    "NEVER",
+    "AdvisorToolResultBlock",
+    "BashCodeExecutionToolResultBlock",
     "Block",
+    "CodeExecutionToolResultBlock",
     "Content",
     "DocumentBlock",
     "ImageBlock",
@@ -22,9 +26,11 @@ __all__ = [
     "ServerToolUseBlock",
     "Source",
     "TextBlock",
+    "TextEditorCodeExecutionToolResultBlock",
     "ThinkingBlock",
     "ToolReferenceBlock",
     "ToolResultBlock",
+    "ToolSearchToolResultBlock",
     "ToolUseBlock",
     "UnknownBlock",
     "WebFetchToolResultBlock",
@@ -33,8 +39,8 @@ __all__ = [
 ]
 
 NEVER = "\ue000"
-"""Prefix of tags and names that no CLI writes (a private-use character): msgspec wants every member of a union tagged,
-and the `Unknown…` members must never match by themselves."""
+"""Prefix of tags and names that no CLI writes (a private-use character): msgspec wants every
+member of a union tagged, and the `Unknown…` members must never match by themselves."""
 
 
 class Source(Struct, frozen=True, omit_defaults=True):
@@ -83,25 +89,56 @@ class ServerToolUseBlock(Struct, frozen=True, tag_field="type", tag="server_tool
     input: Any = None
 
 
-class WebSearchToolResultBlock(Struct, frozen=True, tag_field="type", tag="web_search_tool_result"):
-    """What a web search of the API found."""
+class ServerToolResultBlock(Struct, frozen=True):
+    """Base of the results of tools that the API itself ran; they differ in their name only."""
 
     tool_use_id: str = ""
     content: Any = None
 
 
-class WebFetchToolResultBlock(Struct, frozen=True, tag_field="type", tag="web_fetch_tool_result"):
-    """A page that the API fetched."""
+class WebSearchToolResultBlock(
+    ServerToolResultBlock, frozen=True, tag_field="type", tag="web_search_tool_result"
+):
+    """What a web search found."""
 
-    tool_use_id: str = ""
-    content: Any = None
+
+class WebFetchToolResultBlock(
+    ServerToolResultBlock, frozen=True, tag_field="type", tag="web_fetch_tool_result"
+):
+    """A page that was fetched."""
 
 
-class ServerToolResultBlock(Struct, frozen=True, tag_field="type", tag="server_tool_result"):
-    """The result of another tool that the API ran."""
+class CodeExecutionToolResultBlock(
+    ServerToolResultBlock, frozen=True, tag_field="type", tag="code_execution_tool_result"
+):
+    """What a program did."""
 
-    tool_use_id: str = ""
-    content: Any = None
+
+class BashCodeExecutionToolResultBlock(
+    ServerToolResultBlock, frozen=True, tag_field="type", tag="bash_code_execution_tool_result"
+):
+    """What a shell command did."""
+
+
+class TextEditorCodeExecutionToolResultBlock(
+    ServerToolResultBlock,
+    frozen=True,
+    tag_field="type",
+    tag="text_editor_code_execution_tool_result",
+):
+    """What an edit of a file did."""
+
+
+class ToolSearchToolResultBlock(
+    ServerToolResultBlock, frozen=True, tag_field="type", tag="tool_search_tool_result"
+):
+    """The tools that a search for tools found."""
+
+
+class AdvisorToolResultBlock(
+    ServerToolResultBlock, frozen=True, tag_field="type", tag="advisor_tool_result"
+):
+    """What another model advises."""
 
 
 class ToolReferenceBlock(Struct, frozen=True, tag_field="type", tag="tool_reference"):
@@ -124,7 +161,9 @@ class DocumentBlock(Struct, frozen=True, tag_field="type", tag="document"):
     context: str | None = None
 
 
-class UnknownBlock(Struct, frozen=True, tag_field="type", tag=f"{NEVER}block"):
+class UnknownBlock(
+    Struct, frozen=True, tag_field="type", tag=f"{NEVER}block", forbid_unknown_fields=True
+):
     """A block of a kind Fairlead does not know, or one whose fields do not fit."""
 
     type_name: str = ""
@@ -160,7 +199,11 @@ Block: TypeAlias = (
     | ServerToolUseBlock
     | WebSearchToolResultBlock
     | WebFetchToolResultBlock
-    | ServerToolResultBlock
+    | CodeExecutionToolResultBlock
+    | BashCodeExecutionToolResultBlock
+    | TextEditorCodeExecutionToolResultBlock
+    | ToolSearchToolResultBlock
+    | AdvisorToolResultBlock
     | ToolReferenceBlock
     | ToolResultBlock
     | ImageBlock

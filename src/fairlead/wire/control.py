@@ -92,7 +92,9 @@ class RequestUserDialog(Struct, frozen=True, tag_field="subtype", tag="request_u
     tool_use_id: str | None = None
 
 
-class UnknownRequest(Struct, frozen=True, tag_field="subtype", tag=f"{NEVER}request"):
+class UnknownRequest(
+    Struct, frozen=True, tag_field="subtype", tag=f"{NEVER}request", forbid_unknown_fields=True
+):
     """A request Fairlead does not know; it must be answered with an error, else the CLI waits."""
 
     subtype_name: str = ""

@@ -1,20 +1,25 @@
 """The host's values to lines, and a recording's lines back to values.
 
 One value is one line with one line end: never a blank line, never a second line end, because
-a CLI may take either for its death (TRUTH 1.9). `inputs` has already checked what is said.
+a CLI may take either for its death (TRUTH 1.9). `inputs` has already checked what is said; here
+everything inside must be JSON as it stands, or nothing is written. Reading is total.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from fairlead.errors import UsageError
-from fairlead.wire.blocks import Block, TextBlock
+from fairlead.wire import updates
+from fairlead.wire.blocks import NEVER, Block, Content
 from fairlead.wire.inputs import (
     Answer,
     AnswerError,
+    ForeignPrompt,
     Input,
     Prompt,
     Request,
@@ -26,20 +31,27 @@ from fairlead.wire.tolerant import Misfit, build
 
 __all__ = ["decode_input", "encode", "to_object"]
 
-_encoder = msgspec.json.Encoder()
-
 
 def encode(message: Input) -> bytes:
     """The line for a message, with its line end."""
     try:
-        return _encoder.encode(to_object(message)) + b"\n"
+        # The standard library refuses what msgspec would change in silence (NaN to null, bytes
+        # to base64) or copy unread (`Raw`, which may hold a line end).
+        text = json.dumps(
+            to_object(message),
+            ensure_ascii=False,
+            allow_nan=False,
+            separators=(",", ":"),
+            default=_plain,
+        )
+        return text.encode() + b"\n"
     except (TypeError, ValueError, RecursionError) as problem:
         kind = type(message).__name__
         raise UsageError(f"this {kind} cannot be written as JSON: {problem}") from None
 
 
 def to_object(message: Input) -> dict[str, Any]:
-    """The message as the plain object that goes over the wire."""
+    """The message as the object that goes over the wire."""
     if isinstance(message, Prompt):
         return _prompt(message)
     if isinstance(message, Request):
@@ -61,11 +73,12 @@ def to_object(message: Input) -> dict[str, Any]:
 
 
 def decode_input(line: bytes) -> Input:
-    """The value that wrote a line; `UnknownInput` for what Fairlead would not write."""
+    """The value that wrote a line, or a stand-in that keeps it if Fairlead did not write it."""
     try:
         data = parse(line)
-        return _from_object(data)
-    except (NotJson, Misfit, UsageError, LookupError, TypeError) as problem:
+        read = msgspec.convert(data, _UserLine | _RequestLine | _ResponseLine | _EnvironmentLine)
+        return _from_user(read, data, line) if isinstance(read, _UserLine) else read.value()
+    except (NotJson, Misfit, msgspec.ValidationError, UsageError, RecursionError) as problem:
         return UnknownInput(raw=line, problem=str(problem))
 
 
@@ -89,30 +102,75 @@ def _block(block: Block) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if value is not None}
 
 
-def _from_object(data: Any) -> Input:
-    kind = data["type"]
-    if kind == "user":
-        content = data["message"]["content"]
-        blocks: Any = (
-            (TextBlock(text=content),)
-            if isinstance(content, str)
-            else build(tuple[Block, ...], content, [])
+def _plain(value: object) -> Any:
+    """A struct inside a message, as permission updates are, in its wire form."""
+    tag = value.__struct_config__.tag if isinstance(value, Struct) else NEVER
+    if isinstance(tag, str) and tag.startswith(NEVER):
+        raise TypeError(f"it holds a value of type {type(value).__name__}")
+    if isinstance(value, updates.PermissionUpdate):
+        updates.check(value)
+    return msgspec.to_builtins(value)
+
+
+class _UserBody(Struct):
+    role: Literal["user"]
+    content: Any
+
+
+class _UserLine(Struct, tag_field="type", tag="user"):
+    message: _UserBody
+    uuid: str | None = None
+    priority: Any = None
+    should_query: Any = msgspec.field(default=None, name="shouldQuery")
+    parent_tool_use_id: Any = None
+
+
+class _RequestLine(Struct, tag_field="type", tag="control_request"):
+    request_id: str
+    request: dict[str, Any]
+
+    def value(self) -> Input:
+        fields = dict(self.request)
+        subtype = fields.pop("subtype", "")
+        return Request(request_id=self.request_id, subtype=subtype, fields=fields)
+
+
+class _ResponseBody(Struct):
+    subtype: Literal["success", "error"]
+    request_id: str
+    response: dict[str, Any] = {}
+    error: str = ""
+
+
+class _ResponseLine(Struct, tag_field="type", tag="control_response"):
+    response: _ResponseBody
+
+    def value(self) -> Input:
+        body = self.response
+        if body.subtype == "error":
+            return AnswerError(request_id=body.request_id, error=body.error)
+        return Answer(request_id=body.request_id, response=body.response)
+
+
+class _EnvironmentLine(Struct, tag_field="type", tag="update_environment_variables"):
+    variables: dict[str, str]
+
+    def value(self) -> Input:
+        return SetEnvironment(self.variables)
+
+
+def _from_user(read: _UserLine, data: Any, line: bytes) -> Input:
+    content = build(Content, read.message.content, [])
+    try:
+        prompt = Prompt(
+            uuid=read.uuid or "",
+            content=content,
+            priority=read.priority,
+            should_query=read.should_query,
+            parent_tool_use_id=read.parent_tool_use_id,
         )
-        return Prompt(
-            uuid=data["uuid"],
-            content=blocks,
-            priority=data.get("priority"),
-            should_query=data.get("shouldQuery"),
-            parent_tool_use_id=data.get("parent_tool_use_id"),
-        )
-    if kind == "control_request":
-        fields = dict(data["request"])
-        return Request(request_id=data["request_id"], subtype=fields.pop("subtype"), fields=fields)
-    if kind == "control_response":
-        body = data["response"]
-        if body["subtype"] == "error":
-            return AnswerError(request_id=body["request_id"], error=body["error"])
-        return Answer(request_id=body["request_id"], response=body.get("response", {}))
-    if kind == "update_environment_variables":
-        return SetEnvironment(data["variables"])
-    return UnknownInput(raw=msgspec.json.encode(data), problem=f"type {kind!r}")
+        if to_object(prompt) == data:
+            return prompt
+    except UsageError:
+        pass  # another host may write what we would not: no uuid, one string, a tool's result
+    return ForeignPrompt(raw=line, uuid=read.uuid, content=content)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["DEFAULT_LINE_LIMIT", "LineSplitter", "Oversized"]
+__all__ = ["DEFAULT_LINE_LIMIT", "KEPT_OF_OVERSIZED", "LineSplitter", "Oversized"]
 
 DEFAULT_LINE_LIMIT = 64 * 1024 * 1024
 """Bytes in one line. The longest real line seen is 132 KB; an image or a large file read
@@ -75,9 +75,10 @@ class LineSplitter:
     def _hold(self, part: bytes) -> None:
         self._held += len(part)
         if self._skipping:
-            return
-        if self._held > self._limit:
-            self._head = b"".join([*self._parts, part])[:KEPT_OF_OVERSIZED]
+            self._head += part[: KEPT_OF_OVERSIZED - len(self._head)]
+        elif self._held > self._limit:
+            kept = (one[:KEPT_OF_OVERSIZED] for one in (*self._parts, part))
+            self._head = b"".join(kept)[:KEPT_OF_OVERSIZED]
             self._parts.clear()
             self._skipping = True
         elif part:

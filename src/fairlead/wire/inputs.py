@@ -3,7 +3,8 @@
 On 2.1.38 a blank line, an unknown type, a JSON array or a `control_cancel_request` ends the
 process in the middle of a turn, and on every version a line that is not JSON does (TRUTH 1.9).
 So there are just these five values, each checked when it is made; `encode` writes them and
-`decode_input` reads them back from a recording, where anything else is an `UnknownInput`.
+`decode_input` reads them back. What other hosts write is read too, and never sent: a user
+message that Fairlead would have put otherwise is a `ForeignPrompt`, the rest `UnknownInput`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from fairlead.errors import UsageError
-from fairlead.wire.blocks import Block, DocumentBlock, ImageBlock, Source, TextBlock, text_of
+from fairlead.wire.blocks import (
+    Block,
+    Content,
+    DocumentBlock,
+    ImageBlock,
+    Source,
+    TextBlock,
+    text_of,
+)
 
 __all__ = [
     "IMAGE_MEDIA_TYPES",
     "PRIORITIES",
     "Answer",
     "AnswerError",
+    "ForeignPrompt",
     "Input",
     "Prompt",
     "Request",
@@ -32,6 +42,12 @@ __all__ = [
 PRIORITIES = ("now", "next", "later")
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
+_SOURCE_NEEDS = {
+    "base64": ("media_type", "data"),
+    "url": ("url",),
+    "file": ("file_id",),
+    "text": ("media_type", "data"),
+}
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _SUBTYPE = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -57,12 +73,16 @@ class Prompt(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not is_uuid(self.uuid):
             raise UsageError(f"a prompt needs a UUID, not {self.uuid!r}")
-        if not self.content:
-            raise UsageError("a prompt needs at least one block of text, image or document")
+        if not self.content or not isinstance(self.content, tuple):
+            raise UsageError("a prompt needs a tuple of one or more blocks of text or images")
         for block in self.content:
             _check_block(block)
         if self.priority is not None and self.priority not in PRIORITIES:
             raise UsageError(f"priority {self.priority!r} is not one of {', '.join(PRIORITIES)}")
+        if self.should_query not in (None, True, False):
+            raise UsageError(f"should_query is true, false or none, not {self.should_query!r}")
+        if not isinstance(self.parent_tool_use_id, str | None):
+            raise UsageError(f"parent_tool_use_id is a text, not {self.parent_tool_use_id!r}")
 
     @property
     def text(self) -> str:
@@ -79,10 +99,11 @@ class Request(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _check_id(self.request_id)
-        if not _SUBTYPE.fullmatch(self.subtype):
+        if not isinstance(self.subtype, str) or not _SUBTYPE.fullmatch(self.subtype):
             raise UsageError(
                 f"a control request needs a subtype in snake case, not {self.subtype!r}"
             )
+        _check_object("the fields of a control request", self.fields)
         if "subtype" in self.fields:
             raise UsageError("the subtype of a control request is not one of its fields")
 
@@ -95,8 +116,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _check_id(self.request_id)
-        if not isinstance(self.response, dict):
-            raise UsageError("an answer to the CLI is an object")
+        _check_object("an answer to the CLI", self.response)
 
 
 class AnswerError(Struct, frozen=True, kw_only=True):
@@ -107,7 +127,7 @@ class AnswerError(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _check_id(self.request_id)
-        if not self.error:
+        if not self.error or not isinstance(self.error, str):
             raise UsageError("an error answer needs a text that says what went wrong")
 
 
@@ -117,9 +137,23 @@ class SetEnvironment(Struct, frozen=True):
     variables: dict[str, str]
 
     def __post_init__(self) -> None:
+        _check_object("a set of environment variables", self.variables)
         for name, value in self.variables.items():
             if not name or not isinstance(value, str):
                 raise UsageError(f"environment variable {name!r} needs a text")
+
+
+class ForeignPrompt(Struct, frozen=True, kw_only=True):
+    """A message of the user as another host wrote it: with no uuid, say, or in one string."""
+
+    raw: bytes
+    content: Content
+    uuid: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of the prompt, its images and documents left out."""
+        return text_of(self.content)
 
 
 class UnknownInput(Struct, frozen=True):
@@ -129,7 +163,9 @@ class UnknownInput(Struct, frozen=True):
     problem: str = ""
 
 
-Input: TypeAlias = Prompt | Request | Answer | AnswerError | SetEnvironment | UnknownInput
+Input: TypeAlias = (
+    Prompt | Request | Answer | AnswerError | SetEnvironment | ForeignPrompt | UnknownInput
+)
 
 
 def _check_id(request_id: str) -> None:
@@ -137,21 +173,35 @@ def _check_id(request_id: str) -> None:
         raise UsageError("a control message needs a request id")
 
 
+def _check_object(what: str, value: object) -> None:
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise UsageError(f"{what} must be an object: a dict whose keys are texts")
+
+
 def _check_block(block: Block) -> None:
     if isinstance(block, TextBlock):
-        if not block.text:
+        if not block.text or not isinstance(block.text, str):
             raise UsageError("a prompt cannot hold an empty text")
     elif isinstance(block, ImageBlock):
-        _check_source("image", block.source, IMAGE_MEDIA_TYPES)
+        source = _checked_source("image", block.source)
+        if source.type == "base64" and source.media_type not in IMAGE_MEDIA_TYPES:
+            known = ", ".join(IMAGE_MEDIA_TYPES)
+            raise UsageError(f"an image is one of {known}, not {source.media_type!r}")
     elif isinstance(block, DocumentBlock):
-        _check_source("document", block.source, None)
+        _checked_source("document", block.source)
     else:
         # The CLI throws a tool result of the host away (TRUTH 1.2).
         raise UsageError(f"a prompt holds text, images and documents, not {type(block).__name__}")
 
 
-def _check_source(what: str, source: Source | None, media_types: tuple[str, ...] | None) -> None:
-    if source is None or not (source.data or source.url or source.file_id):
-        raise UsageError(f"the {what} of a prompt has no content")
-    if media_types and source.type == "base64" and source.media_type not in media_types:
-        raise UsageError(f"an {what} is one of {', '.join(media_types)}, not {source.media_type!r}")
+def _checked_source(what: str, source: Source | None) -> Source:
+    if not isinstance(source, Source):
+        raise UsageError(f"the {what} of a prompt has no source")
+    needs = _SOURCE_NEEDS.get(source.type)
+    if needs is None or (what == "image" and source.type == "text"):
+        raise UsageError(f"the {what} of a prompt cannot come from a source {source.type!r}")
+    for name in needs:
+        value = getattr(source, name)
+        if not value or not isinstance(value, str):
+            raise UsageError(f"the {what} of a prompt has a {source.type} source without {name}")
+    return source

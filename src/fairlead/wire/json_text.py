@@ -1,9 +1,9 @@
-"""JSON text to plain values, for everything Node can write and fast parsers refuse.
+"""JSON text to plain values and back, for everything Node can write and fast parsers refuse.
 
 `parse` takes what msgspec takes; what it refuses (lone surrogates that `JSON.stringify` writes
-when a text is cut inside an emoji, NaN, a byte order mark, bytes that are not UTF-8) goes
-through the standard library, and surrogates become U+FFFD so that the value can be written
-again. Knows nothing of messages.
+when a text is cut inside an emoji, NaN, a byte order mark, bytes that are not UTF-8, a number
+without end) goes through the standard library, and surrogates become U+FFFD so that the value
+can be written again. `write` is its inverse. Knows nothing of messages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["NotJson", "parse"]
+__all__ = ["NotJson", "parse", "write"]
 
 _fast = msgspec.json.Decoder()
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -28,18 +28,37 @@ def parse(text: bytes) -> Any:
     """Any JSON text as plain values; raises `NotJson` for anything else."""
     try:
         return _fast.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _parse_slowly(text)
+
+
+def write(value: Any) -> bytes:
+    """Plain values as one line of JSON text that `parse` reads as the same values."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+    except RecursionError:
+        raise NotJson("nested too deep to be written") from None
 
 
 def _parse_slowly(text: bytes) -> Any:
     try:
-        value = json.loads(text.decode("utf-8-sig", errors="replace"))
+        value = json.loads(text.decode("utf-8-sig", errors="replace"), parse_int=_integer)
         return _without_surrogates(value)
     except RecursionError:
         raise NotJson("nested too deep to be read") from None
     except ValueError as problem:
         raise NotJson(str(problem)) from None
+
+
+def _integer(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:
+        # Python refuses integers of more than 4,300 digits; JavaScript reads them as infinity.
+        return float(digits)
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairlead.wire.blocks import NEVER
-from fairlead.wire.json_text import parse
+from fairlead.wire.json_text import NotJson, parse
 
 __all__ = ["Message", "SessionMessage"]
 
@@ -29,8 +29,15 @@ class Message(Struct, frozen=True):
 
     @property
     def data(self) -> Any:
-        """The whole line as plain values, with the fields that have no typed twin."""
-        return parse(self.raw)
+        """The whole line as plain values, with the fields that have no typed twin.
+
+        None where there are no values to give: the line is nested too deep for the stack that
+        is left, or the message was not read from a line.
+        """
+        try:
+            return parse(self.raw)
+        except NotJson:
+            return None
 
 
 class SessionMessage(Message, frozen=True):

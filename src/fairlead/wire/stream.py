@@ -66,7 +66,9 @@ class CitationsDelta(Struct, frozen=True, tag_field="type", tag="citations_delta
     citation: Any = None
 
 
-class UnknownDelta(Struct, frozen=True, tag_field="type", tag=f"{NEVER}delta"):
+class UnknownDelta(
+    Struct, frozen=True, tag_field="type", tag=f"{NEVER}delta", forbid_unknown_fields=True
+):
     """A delta of a kind Fairlead does not know."""
 
     type_name: str = ""
@@ -142,7 +144,9 @@ class StreamError(Struct, frozen=True, tag_field="type", tag="error"):
     error: Any = None
 
 
-class UnknownApiEvent(Struct, frozen=True, tag_field="type", tag=f"{NEVER}event"):
+class UnknownApiEvent(
+    Struct, frozen=True, tag_field="type", tag=f"{NEVER}event", forbid_unknown_fields=True
+):
     """An event of a kind Fairlead does not know."""
 
     type_name: str = ""

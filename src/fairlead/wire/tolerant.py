@@ -12,7 +12,7 @@ import types
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
-from msgspec import NODEFAULT, Struct, structs
+from msgspec import Struct, structs
 
 from fairlead.wire.blocks import NEVER
 
@@ -62,8 +62,6 @@ def _build_struct(
             if one.required:
                 raise
             problems.append(str(misfit))
-            if one.default is NODEFAULT and one.default_factory is NODEFAULT:
-                raise
     return wanted(**fields)
 
 
@@ -76,13 +74,14 @@ def _build_member(
     problem = why
     if tagged and isinstance(value, dict):
         tag_field = next(iter(tagged.values())).__struct_config__.tag_field
-        member = tagged.get(value.get(tag_field))
+        tag = value.get(tag_field)
+        member = tagged.get(tag) if isinstance(tag, str) else None
         if member is not None and member is not unknown:
             try:
                 return _build_struct(member, value, problems, path, why)
             except Misfit as misfit:
                 problem = str(misfit)
-        elif unknown is not None:
+        elif unknown is not None and isinstance(tag, str):
             problem = ""
     for member in members:
         if _tag(member) is None and member is not type(None):

@@ -95,7 +95,9 @@ class RemoveDirectories(Struct, frozen=True, tag_field="type", tag="removeDirect
     destination: str = "session"
 
 
-class UnknownUpdate(Struct, frozen=True, tag_field="type", tag=f"{NEVER}update"):
+class UnknownUpdate(
+    Struct, frozen=True, tag_field="type", tag=f"{NEVER}update", forbid_unknown_fields=True
+):
     """A suggestion of a kind Fairlead does not know; it can be shown but not sent."""
 
     type_name: str = ""
@@ -125,18 +127,19 @@ def check(update: PermissionUpdate) -> None:
     """Raise `UsageError` unless every CLI version takes this update as it is meant."""
     if isinstance(update, UnknownUpdate):
         raise UsageError(f"a permission update of type {update.type_name!r} cannot be sent")
+    if not isinstance(update, PermissionUpdate):
+        raise UsageError(f"a {type(update).__name__} is not a permission update")
     _one_of("destination", update.destination, DESTINATIONS)
     if isinstance(update, SetMode):
         _one_of("mode", update.mode, MODES)
     elif isinstance(update, AddDirectories | RemoveDirectories):
-        _filled("directories", update.directories)
+        _filled("directories", update.directories, str)
     else:
         _one_of("behavior", update.behavior, BEHAVIORS)
-        if not isinstance(update, ReplaceRules):
-            _filled("rules", update.rules)
+        if update.rules or not isinstance(update, ReplaceRules):
+            _filled("rules", update.rules, RuleValue)
         for rule in update.rules:
-            if not rule.tool_name:
-                raise UsageError("a permission rule needs the name of a tool")
+            _check_rule(rule)
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -144,6 +147,15 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise UsageError(f"{name} {value!r} is not one of {', '.join(allowed)}")
 
 
-def _filled(name: str, value: tuple[object, ...]) -> None:
-    if not value:
+def _filled(name: str, values: tuple[object, ...], kind: type) -> None:
+    if not values:
         raise UsageError(f"a permission update without {name} changes nothing")
+    if not isinstance(values, tuple) or not all(isinstance(one, kind) and one for one in values):
+        raise UsageError(f"{name} of a permission update is a tuple of {kind.__name__}")
+
+
+def _check_rule(rule: RuleValue) -> None:
+    if not rule.tool_name or not isinstance(rule.tool_name, str):
+        raise UsageError("a permission rule needs the name of a tool")
+    if rule.rule_content is not None and not isinstance(rule.rule_content, str):
+        raise UsageError(f"the content of a permission rule is a text, not {rule.rule_content!r}")

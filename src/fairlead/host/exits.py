@@ -1,0 +1,71 @@
+"""Why a CLI ended: an exit code and the tail of stderr, in words that say what to do.
+
+An end before the first result is a failure whatever its code, for several mistakes end a CLI
+with 0 and no word at all (TRUTH 4.11). The texts are the CLIs' own, matched loosely; none of
+this is needed to see *that* it failed.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["hint"]
+
+_HINTS: tuple[tuple[str, str], ...] = (
+    (
+        r"unknown option '([^']+)'",
+        "this CLI version does not know {0}. Take it out, or update Claude Code",
+    ),
+    (
+        r"cannot be used with root/sudo",
+        "permissions cannot be bypassed as root. Run as another user, or set IS_SANDBOX=1 "
+        "inside a container",
+    ),
+    (
+        r"Not logged in|Please run /login|Invalid API key|authentication_failed",
+        "it is not logged in. Run `claude` once and sign in, or set ANTHROPIC_API_KEY",
+    ),
+    (
+        r"Session ID .* is already in use|already in use",
+        "this session id exists already. Resume it, or take a new id",
+    ),
+    (
+        r"No conversation found",
+        "there is no such session for this folder. Check the id and the cwd",
+    ),
+    (
+        r"--session-id can only be used with",
+        "a resumed session keeps its id. Leave `session_id` out, or set `fork`",
+    ),
+    (r"MCP config|mcp-config|mcpServers", "the MCP configuration is not valid"),
+    (r"Invalid settings|settings\.json", "a settings file is not valid"),
+    (
+        r"Expected message type|Error parsing streaming input|Missing request",
+        "it did not understand a line of ours; please report this as a bug of Fairlead",
+    ),
+    (r"env: .?node.?: No such file|node: not found", "Node.js is not on PATH"),
+)
+
+_SIGNALS = {
+    -9: "somebody killed it, perhaps the system for lack of memory",
+    -15: "somebody asked it to end (SIGTERM)",
+    143: "somebody asked it to end (SIGTERM)",
+    -11: "it crashed",
+    -6: "it crashed",
+}
+
+
+def hint(returncode: int | None, stderr: str) -> str:
+    """A sentence that explains the end of a CLI, as far as anybody can tell."""
+    for pattern, words in _HINTS:
+        found = re.search(pattern, stderr)
+        if found:
+            return words.format(*found.groups())
+    if returncode in _SIGNALS:
+        return _SIGNALS[returncode]
+    if returncode == 0 and not stderr.strip():
+        return (
+            "it ended without a word before it answered. An MCP server without a name, a bad "
+            "--mcp-config and an unknown --agent do that on old versions"
+        )
+    return "it ended before it answered"

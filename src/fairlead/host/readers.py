@@ -1,0 +1,91 @@
+"""Independent readers of one stream of messages, each at its own pace.
+
+The session pushes whole batches (one per chunk of stdout) to every reader; nobody waits for
+anybody. A reader that does not read costs memory only, up to its limit in bytes; then it alone
+is ended with `ReaderOverrun`. Iterating does not touch the event loop while messages wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from fairlead.errors import ReaderOverrun
+from fairlead.wire.decode import AnyMessage
+
+__all__ = ["Reader"]
+
+Batch = list[AnyMessage]
+
+
+class Reader:
+    """An asynchronous iterator over messages, from when it was made until it is closed."""
+
+    def __init__(self, limit: int, on_close: Callable[[Reader], None] | None = None) -> None:
+        self._limit = limit
+        self._on_close = on_close
+        self._batches: deque[tuple[Batch, int]] = deque()
+        self._current: Iterator[AnyMessage] = iter(())
+        self._unread = 0
+        self._closed = False
+        self._error: BaseException | None = None
+        self._woken: asyncio.Future[None] | None = None
+
+    def push(self, batch: Batch, size: int) -> None:
+        """Give the reader a batch of `size` bytes; it must not be changed afterwards."""
+        if self._closed:
+            return
+        self._unread += size
+        if self._unread > self._limit:
+            self._batches.clear()
+            self._current = iter(())
+            self.close(ReaderOverrun(self._unread, self._limit))
+            return
+        self._batches.append((batch, size))
+        self._wake()
+
+    def close(self, error: BaseException | None = None) -> None:
+        """No more will come: the reader ends after what it has, or raises `error` there."""
+        if self._closed:
+            return
+        self._closed = True
+        self._error = error
+        if self._on_close is not None:
+            self._on_close(self)
+        self._wake()
+
+    def __aiter__(self) -> Reader:
+        return self
+
+    async def __anext__(self) -> AnyMessage:
+        for message in self._current:
+            return message
+        return await self._next_batch()
+
+    async def _next_batch(self) -> AnyMessage:
+        while True:
+            while self._batches:
+                batch, size = self._batches.popleft()
+                self._unread -= size
+                self._current = iter(batch)
+                for message in self._current:
+                    return message
+            if self._closed:
+                if self._error is not None:
+                    error, self._error = self._error, None
+                    raise error
+                raise StopAsyncIteration
+            self._woken = asyncio.get_running_loop().create_future()
+            try:
+                await self._woken
+            finally:
+                self._woken = None
+
+    async def aclose(self) -> None:
+        """Stop reading."""
+        self.close()
+
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)

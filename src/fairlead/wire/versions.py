@@ -1,0 +1,157 @@
+"""Which CLI version this is, and what it does differently from the others.
+
+`Version` is an ordered value; `Feature` is the one table of differences that a host has to
+know. Rows of behaviour come from TRUTH §1 and §5, measured on 2.1.29, 2.1.38, 2.1.120, 2.1.220
+and 2.1.325: a change that came between two of them counts from the later one, so that nothing
+is promised too early. Rows that say "read" were found in the published packages of every
+version around the change, and are exact. A version newer than all measured ones behaves like
+the newest. Which flags a version takes is the table of `host/argv`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+
+__all__ = ["MEASURED", "NEWEST_MEASURED", "OLDEST", "Feature", "Span", "Version", "features"]
+
+_VERSION = re.compile(r"(?<![\w.])v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?([-+][0-9A-Za-z.+-]+)?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    """A version of the CLI. Ordered by its numbers; a suffix is kept but does not count."""
+
+    major: int
+    minor: int
+    patch: int
+    suffix: str = field(default="", compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Version | None:
+        """The first version in a text such as `2.1.325 (Claude Code)`; None if there is none."""
+        found = _VERSION.search(text)
+        if found is None:
+            return None
+        major, minor, patch, suffix = found.groups()
+        return cls(int(major), int(minor), int(patch or 0), suffix or "")
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}{self.suffix}"
+
+    def has(self, feature: Feature) -> bool:
+        """Whether this version does that."""
+        return self in feature.span
+
+
+OLDEST = Version(2, 1, 29)
+"""The oldest version that Fairlead is held to."""
+
+NEWEST_MEASURED = Version(2, 1, 325)
+"""What any later version is taken for until it is measured."""
+
+MEASURED = (OLDEST, Version(2, 1, 38), Version(2, 1, 120), Version(2, 1, 220), NEWEST_MEASURED)
+"""The versions whose behaviour was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of versions, open at either end."""
+
+    since: Version | None = None
+    """The first version in it."""
+    until: Version | None = None
+    """The first version past it."""
+
+    def __contains__(self, version: Version) -> bool:
+        return (self.since is None or version >= self.since) and (
+            self.until is None or version < self.until
+        )
+
+    def __str__(self) -> str:
+        if self.since is None:
+            return "every version" if self.until is None else f"before {self.until}"
+        if self.until is None:
+            return f"{self.since} and later"
+        return f"{self.since} and later, before {self.until}"
+
+
+def _since(patch: int) -> Span:
+    return Span(since=Version(2, 1, patch))
+
+
+def _before(patch: int) -> Span:
+    return Span(until=Version(2, 1, patch))
+
+
+class Feature(Enum):
+    """One difference between versions, with the versions that show it.
+
+    The name says what such a version does; ask with `version.has(Feature.X)`.
+    """
+
+    # What a host sends
+    KILLS_ON_UNKNOWN_STDIN = ("kills_on_unknown_stdin", _before(120))
+    """A blank line, an unknown type or a control_cancel_request ends it, exit 1 (TRUTH 1.9)."""
+    UNKNOWN_CONTROL_IS_SILENT = ("unknown_control_is_silent", _before(120))
+    """A control request it does not know is never answered (TRUTH 1.2)."""
+    DOUBLE_MODE_ANSWER = ("double_mode_answer", _before(120))
+    """set_permission_mode is answered twice under one id (TRUTH 1.2)."""
+    CHECKS_MODE = ("checks_mode", _since(220))
+    """set_permission_mode refuses a mode that does not exist; earlier ones take any (TRUTH 5)."""
+    ALLOW_NEEDS_INPUT = ("allow_needs_input", _before(220))
+    """An allow without updatedInput is taken for a denial (TRUTH 5)."""
+    REINITIALIZE_IS_AN_ERROR = ("reinitialize_is_an_error", _before(120))
+    """A second initialize is refused, though with the list of open requests (TRUTH 1.8)."""
+    CANCELS_QUEUED = ("cancels_queued", _since(325))
+    """interrupt {cancel_queued} drops what waits (TRUTH 6)."""
+
+    # What comes back
+    MERGES_QUEUED_PROMPTS = ("merges_queued_prompts", _since(120))
+    """Prompts that wait during a text turn become one turn with one result (TRUTH 1.5)."""
+    COMMAND_LIFECYCLE = ("command_lifecycle", _since(220))
+    """Each prompt with a uuid is told queued, started, completed … (TRUTH 5)."""
+    CAPABILITIES = ("capabilities", _since(205))
+    """init and the answer to initialize name capabilities (SURFACE a.6)."""
+    STILL_QUEUED = ("still_queued", _since(220))
+    """The answer to interrupt lists the prompts that still wait (TRUTH 5)."""
+    INTERRUPT_IS_ERROR = ("interrupt_is_error", _since(120))
+    """An interrupted turn ends with is_error and a terminal_reason (TRUTH 5)."""
+    API_RETRY = ("api_retry", _since(120))
+    """A retry is told by system/api_retry; earlier ones are silent for minutes (TRUTH 1.5)."""
+    SESSION_STATE_EVENTS = ("session_state_events", _since(120))
+    """session_state_changed, where the environment asks for it."""
+    SLASH_OUTPUT_IS_ASSISTANT = ("slash_output_is_assistant", _since(120))
+    """The output of a slash command comes as an assistant message (TRUTH 1.6)."""
+    UNKNOWN_SLASH_GOES_TO_MODEL = ("unknown_slash_goes_to_model", _since(325))
+    """/foo that does not exist is a prompt like any other (TRUTH 1.6)."""
+    TASK_EVENTS = ("task_events", _since(120))
+    """Background tasks tell their start and end, and start turns by themselves (TRUTH 5)."""
+    PLAN_IN_INPUT = ("plan_in_input", _before(325))
+    """ExitPlanMode carries the plan; afterwards get_plan has it (TRUTH 1.4)."""
+    COST_CONTINUES_ON_RESUME = ("cost_continues_on_resume", _since(325))
+    """total_cost_usd goes on from the saved sum after a resume (TRUTH 1.5)."""
+    HOOK_CALLBACK_FAILS_CLOSED = ("hook_callback_fails_closed", _since(325))
+    """A hook callback that is not answered stops the tool; earlier ones run it (TRUTH 1.8)."""
+
+    # What may be asked for
+    AUTO_MODE = ("auto_mode", _since(71))
+    DELEGATE_MODE = ("delegate_mode", _before(71))
+    RESUME_BY_TITLE = ("resume_by_title", _since(101))
+    FALLBACK_LIST = ("fallback_list", _since(166))
+    EFFORT_XHIGH = ("effort_xhigh", _since(111))
+    THINKING_HIGHLIGHTS = ("thinking_highlights", _since(259))
+
+    # What kills a start
+    DIES_ON_BAD_MCP_CONFIG = ("dies_on_bad_mcp_config", _before(120))
+    """An --mcp-config it cannot take ends it with exit 0 and not a word (TRUTH 4.11)."""
+
+    def __init__(self, label: str, span: Span) -> None:
+        self.label = label
+        self.span = span
+
+
+def features(version: Version) -> frozenset[Feature]:
+    """All that this version does."""
+    return frozenset(feature for feature in Feature if version.has(feature))
