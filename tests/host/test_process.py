@@ -53,7 +53,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def test_C20_output_comes_whole_and_the_exit_code_after_it(
+async def test_C17_output_comes_whole_and_the_exit_code_after_it(
     child: Child, tmp_path: Path
 ) -> None:
     process = await child.run("import sys; print('x' * 100_000); sys.exit(7)", tmp_path)
@@ -61,14 +61,14 @@ async def test_C20_output_comes_whole_and_the_exit_code_after_it(
     assert child.output == b"x" * 100_000 + b"\n"
 
 
-async def test_C21_the_end_of_input_ends_a_polite_program(child: Child, tmp_path: Path) -> None:
+async def test_C18_the_end_of_input_ends_a_polite_program(child: Child, tmp_path: Path) -> None:
     process = await child.run("import sys; print(sys.stdin.read().upper())", tmp_path)
     process.write(b"hello\n")
     assert await process.close(PATIENT) == 0
     assert child.output == b"HELLO\n\n"
 
 
-async def test_C21_a_program_that_ignores_sigterm_is_killed(child: Child, tmp_path: Path) -> None:
+async def test_C18_a_program_that_ignores_sigterm_is_killed(child: Child, tmp_path: Path) -> None:
     deaf = (
         "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
         "print('ready', flush=True)\nwhile True: signal.pause()"
@@ -78,7 +78,7 @@ async def test_C21_a_program_that_ignores_sigterm_is_killed(child: Child, tmp_pa
     assert await process.close(QUICK) == -9
 
 
-async def test_C21_a_stopped_program_hears_sigterm(child: Child, tmp_path: Path) -> None:
+async def test_C18_a_stopped_program_hears_sigterm(child: Child, tmp_path: Path) -> None:
     # A stopped process does not act on SIGTERM until it is continued.
     stopped = (
         "import os, signal; print('ready', flush=True); os.kill(os.getpid(), signal.SIGSTOP)\n"
@@ -89,7 +89,7 @@ async def test_C21_a_stopped_program_hears_sigterm(child: Child, tmp_path: Path)
     assert await process.close(Graces(after_eof=0.3, after_term=20.0, after_kill=5.0)) == -15
 
 
-async def test_C22_the_end_is_learned_from_wait_though_a_grandchild_holds_stdout(
+async def test_C19_the_end_is_learned_from_wait_though_a_grandchild_holds_stdout(
     child: Child, tmp_path: Path
 ) -> None:
     program = (
@@ -103,7 +103,7 @@ async def test_C22_the_end_is_learned_from_wait_though_a_grandchild_holds_stdout
     assert not alive(int(child.output))
 
 
-async def test_C23_nothing_is_left_when_the_program_is_killed(child: Child, tmp_path: Path) -> None:
+async def test_C20_nothing_is_left_when_the_program_is_killed(child: Child, tmp_path: Path) -> None:
     program = (
         "import signal, subprocess, sys\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -121,7 +121,7 @@ async def test_C23_nothing_is_left_when_the_program_is_killed(child: Child, tmp_
     assert not alive(in_own_session)
 
 
-async def test_C24_stderr_is_drained_and_its_end_kept(child: Child, tmp_path: Path) -> None:
+async def test_C21_stderr_is_drained_and_its_end_kept(child: Child, tmp_path: Path) -> None:
     program = "import sys; sys.stderr.write('noise ' * 350_000 + 'the last word'); print('done')"
     process = await child.run(program, tmp_path)
     assert await asyncio.wait_for(process.exited, 20) == 0
@@ -133,7 +133,7 @@ async def test_C24_stderr_is_drained_and_its_end_kept(child: Child, tmp_path: Pa
 async def test_closing_twice_is_the_same_as_once(child: Child, tmp_path: Path) -> None:
     process = await child.run("import sys; sys.stdin.read()", tmp_path)
     both = await asyncio.gather(process.close(PATIENT), process.close(PATIENT))
-    assert both == [0, 0]
+    assert list(both) == [0, 0]
     assert await process.close(PATIENT) == 0
 
 

@@ -61,21 +61,29 @@ class Reader:
     async def __anext__(self) -> AnyMessage:
         for message in self._current:
             return message
-        return await self._next_batch()
+        while batch := await self._next_batch():
+            self._current = iter(batch)
+            for message in self._current:
+                return message
+        raise StopAsyncIteration
 
-    async def _next_batch(self) -> AnyMessage:
+    async def batch(self) -> list[AnyMessage]:
+        """All messages of the next chunk at once, waiting for it; empty at the end."""
+        rest = list(self._current)
+        return rest or await self._next_batch()
+
+    async def _next_batch(self) -> Batch:
         while True:
             while self._batches:
                 batch, size = self._batches.popleft()
                 self._unread -= size
-                self._current = iter(batch)
-                for message in self._current:
-                    return message
+                if batch:
+                    return batch
             if self._closed:
                 if self._error is not None:
                     error, self._error = self._error, None
                     raise error
-                raise StopAsyncIteration
+                return []
             self._woken = asyncio.get_running_loop().create_future()
             try:
                 await self._woken

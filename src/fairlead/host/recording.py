@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -34,7 +35,7 @@ class RecordedLine(Struct, frozen=True):
 class Recorder:
     """Writes what goes over the pipes; whole lines only, so that a kill leaves a good file."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         try:
             # Open as long as the session is, so no `with`.
             self._file: IO[str] | None = Path(path).open("a", encoding="utf-8")  # noqa: SIM115
@@ -68,7 +69,7 @@ class Recorder:
             self._file.flush()
 
 
-def read_recording(path: str | Path) -> Iterator[RecordedLine]:
+def read_recording(path: str | os.PathLike[str]) -> Iterator[RecordedLine]:
     """The lines of a recording, in order."""
     with Path(path).open("rb") as lines:
         for number, line in enumerate(lines, 1):

@@ -79,7 +79,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
             _check_block(block)
         if self.priority is not None and self.priority not in PRIORITIES:
             raise UsageError(f"priority {self.priority!r} is not one of {', '.join(PRIORITIES)}")
-        if self.should_query not in (None, True, False):
+        if not isinstance(self.should_query, bool | None):
             raise UsageError(f"should_query is true, false or none, not {self.should_query!r}")
         if not isinstance(self.parent_tool_use_id, str | None):
             raise UsageError(f"parent_tool_use_id is a text, not {self.parent_tool_use_id!r}")

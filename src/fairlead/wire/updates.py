@@ -1,8 +1,9 @@
 """Changes to the CLI's permission rules, as they travel in suggestions and in answers.
 
-The same shapes come in (`permission_suggestions`) and go out (`updatedPermissions`). Coming in
-they are lenient: what does not fit is an `UnknownUpdate`. Going out they are strict, because
-2.1.38 takes an unknown destination for a denial of the whole call (TRUTH 1.3): `check` raises.
+The same shapes come in (`permission_suggestions`) and go out (`updatedPermissions`). Coming in,
+what does not fit is an `UnknownUpdate` as a whole: no field has a default, because a rule that
+is read in part would say something else. Going out they are strict, because 2.1.38 takes an
+unknown destination for a denial of the whole call (TRUTH 1.3): `check` raises.
 """
 
 from __future__ import annotations
@@ -50,49 +51,51 @@ class RuleValue(Struct, frozen=True, rename="camel", omit_defaults=True):
         )
 
 
-class AddRules(Struct, frozen=True, tag_field="type", tag="addRules"):
+class AddRules(Struct, frozen=True, kw_only=True, tag_field="type", tag="addRules"):
     """Add rules to one scope."""
 
-    rules: tuple[RuleValue, ...] = ()
-    behavior: str = "allow"
-    destination: str = "session"
+    rules: tuple[RuleValue, ...]
+    behavior: str
+    destination: str
 
 
-class ReplaceRules(Struct, frozen=True, tag_field="type", tag="replaceRules"):
+class ReplaceRules(Struct, frozen=True, kw_only=True, tag_field="type", tag="replaceRules"):
     """Replace the rules of one behaviour in one scope."""
 
-    rules: tuple[RuleValue, ...] = ()
-    behavior: str = "allow"
-    destination: str = "session"
+    rules: tuple[RuleValue, ...]
+    behavior: str
+    destination: str
 
 
-class RemoveRules(Struct, frozen=True, tag_field="type", tag="removeRules"):
+class RemoveRules(Struct, frozen=True, kw_only=True, tag_field="type", tag="removeRules"):
     """Take rules out of one scope."""
 
-    rules: tuple[RuleValue, ...] = ()
-    behavior: str = "allow"
-    destination: str = "session"
+    rules: tuple[RuleValue, ...]
+    behavior: str
+    destination: str
 
 
-class SetMode(Struct, frozen=True, tag_field="type", tag="setMode"):
+class SetMode(Struct, frozen=True, kw_only=True, tag_field="type", tag="setMode"):
     """Change the permission mode."""
 
-    mode: str = "default"
-    destination: str = "session"
+    mode: str
+    destination: str
 
 
-class AddDirectories(Struct, frozen=True, tag_field="type", tag="addDirectories"):
+class AddDirectories(Struct, frozen=True, kw_only=True, tag_field="type", tag="addDirectories"):
     """Let tools work in more folders."""
 
-    directories: tuple[str, ...] = ()
-    destination: str = "session"
+    directories: tuple[str, ...]
+    destination: str
 
 
-class RemoveDirectories(Struct, frozen=True, tag_field="type", tag="removeDirectories"):
+class RemoveDirectories(
+    Struct, frozen=True, kw_only=True, tag_field="type", tag="removeDirectories"
+):
     """Take folders back."""
 
-    directories: tuple[str, ...] = ()
-    destination: str = "session"
+    directories: tuple[str, ...]
+    destination: str
 
 
 class UnknownUpdate(

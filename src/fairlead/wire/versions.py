@@ -3,8 +3,8 @@
 `Version` is an ordered value; `Feature` is the one table of differences that a host has to
 know. Rows of behaviour come from TRUTH §1 and §5, measured on 2.1.29, 2.1.38, 2.1.120, 2.1.220
 and 2.1.325: a change that came between two of them counts from the later one, so that nothing
-is promised too early. Rows that say "read" were found in the published packages of every
-version around the change, and are exact. A version newer than all measured ones behaves like
+is promised too early. Rows that say "read" or "tried" name the exact version: found in,
+or run with, the published packages on either side of the change. A version newer than all measured ones behaves like
 the newest. Which flags a version takes is the table of `host/argv`.
 """
 
@@ -102,7 +102,7 @@ class Feature(Enum):
     """set_permission_mode refuses a mode that does not exist; earlier ones take any (TRUTH 5)."""
     ALLOW_NEEDS_INPUT = ("allow_needs_input", _before(220))
     """An allow without updatedInput is taken for a denial (TRUTH 5)."""
-    REINITIALIZE_IS_AN_ERROR = ("reinitialize_is_an_error", _before(120))
+    REINITIALIZE_IS_AN_ERROR = ("reinitialize_is_an_error", _before(325))
     """A second initialize is refused, though with the list of open requests (TRUTH 1.8)."""
     CANCELS_QUEUED = ("cancels_queued", _since(325))
     """interrupt {cancel_queued} drops what waits (TRUTH 6)."""
@@ -120,8 +120,8 @@ class Feature(Enum):
     """An interrupted turn ends with is_error and a terminal_reason (TRUTH 5)."""
     API_RETRY = ("api_retry", _since(120))
     """A retry is told by system/api_retry; earlier ones are silent for minutes (TRUTH 1.5)."""
-    SESSION_STATE_EVENTS = ("session_state_events", _since(120))
-    """session_state_changed, where the environment asks for it."""
+    SESSION_STATE_EVENTS = ("session_state_events", _since(83))
+    """session_state_changed, where the environment asks for it (read; TRUTH 6)."""
     SLASH_OUTPUT_IS_ASSISTANT = ("slash_output_is_assistant", _since(120))
     """The output of a slash command comes as an assistant message (TRUTH 1.6)."""
     UNKNOWN_SLASH_GOES_TO_MODEL = ("unknown_slash_goes_to_model", _since(325))
@@ -136,14 +136,27 @@ class Feature(Enum):
     """A hook callback that is not answered stops the tool; earlier ones run it (TRUTH 1.8)."""
 
     # What may be asked for
-    AUTO_MODE = ("auto_mode", _since(71))
-    DELEGATE_MODE = ("delegate_mode", _before(71))
+    AUTO_MODE = ("auto_mode", _since(999))
+    """--permission-mode=auto exists (tried)."""
+    DELEGATE_MODE = ("delegate_mode", _before(47))
+    """--permission-mode=delegate is taken, and means default (tried)."""
     RESUME_BY_TITLE = ("resume_by_title", _since(101))
-    FALLBACK_LIST = ("fallback_list", _since(166))
+    """--resume takes the title of a session as well as its id (read, and tried on 2.1.120)."""
+    FALLBACK_LIST = ("fallback_list", _since(160))
+    """--fallback-model takes several, with commas (read)."""
     EFFORT_XHIGH = ("effort_xhigh", _since(111))
-    THINKING_HIGHLIGHTS = ("thinking_highlights", _since(259))
+    """--effort=xhigh exists (tried)."""
+    THINKING_HIGHLIGHTS = ("thinking_highlights", _since(277))
+    """--thinking-display=highlights exists (tried)."""
+    TODO_WRITE = ("todo_write", _before(220))
+    """The model has TodoWrite unless told otherwise (TRUTH 5)."""
+    GLOB_AND_GREP = ("glob_and_grep", _before(220))
+    """The model has Glob and Grep unless told otherwise (TRUTH 5)."""
 
-    # What kills a start
+    # What goes wrong
+    SCHEMA_LOOPS = ("schema_loops", _before(120))
+    """A model that never fills in the output schema is asked again without end; max_turns does
+    not count that, only a budget ends it (tried: 1,164 requests in 30 s on 2.1.38)."""
     DIES_ON_BAD_MCP_CONFIG = ("dies_on_bad_mcp_config", _before(120))
     """An --mcp-config it cannot take ends it with exit 0 and not a word (TRUTH 4.11)."""
 

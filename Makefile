@@ -1,0 +1,60 @@
+# Everything lives in .venv; a fresh machine needs Python 3.11+, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CLI_VERSIONS := 2.1.38 2.1.325
+ALL_CLI_VERSIONS := 2.1.29 2.1.38 2.1.120 2.1.220 2.1.325
+
+.PHONY: help setup run test check bench conformance bless clean lock
+
+help:
+	@echo "make run          talk to Claude Code in the terminal (a demo where none is installed)"
+	@echo "make test         all checks and tests, against real CLIs $(CLI_VERSIONS)"
+	@echo "make check        ruff and mypy --strict"
+	@echo "make bench        Fairlead beside the official SDKs, as ratios"
+	@echo "make conformance  the same tests on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
+	@echo "make bless        write the golden files anew"
+	@echo "make clean        remove what was built here"
+
+setup: $(STAMP)
+
+$(STAMP): constraints.txt pyproject.toml
+	@echo "setup: installing into $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: setup
+	@$(BIN)/fairlead chat
+
+check: setup
+	@echo "check: ruff, mypy --strict"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+test: check
+	@echo "test: fetching the real CLIs $(CLI_VERSIONS) (once, into the user's cache)"
+	@$(BIN)/python -m fairlead.testing.real_cli $(CLI_VERSIONS)
+	@echo "test: running, real CLIs without a network"
+	@$(BIN)/python -m fairlead.testing.isolated -- $(BIN)/pytest -n 2 --dist worksteal -q
+
+conformance: setup
+	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)
+	@$(BIN)/python -m tests.e2e.conformance $(ALL_CLI_VERSIONS)
+
+bench: setup
+	@$(BIN)/python -m bench
+
+bless: setup
+	@$(BIN)/python -m tests.bless
+
+lock: setup
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --extra dev --no-header pyproject.toml -o constraints.txt
+
+clean:
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/out
+	@find . -name __pycache__ -type d -not -path './.git/*' -exec rm -rf {} +

@@ -1,0 +1,92 @@
+"""Which agent a command talks to: `claude` on this machine, one by its path, or the demo.
+
+The demo needs no account: a real CLI of the cache under a scripted model, in a home and a
+project of its own that are gone afterwards. It is what runs where no `claude` is installed, and
+it says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["DEMO", "Agent", "add_agent_arguments", "choose"]
+
+DEMO = "demo"
+DEMO_CLI = "2.1.325"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """How to start an agent, and how to introduce it."""
+
+    introduction: str
+    options: dict[str, Any] = field(default_factory=dict)
+    """Fields of `Options`."""
+
+
+def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that choose and set up an agent."""
+    parser.add_argument(
+        "--agent",
+        help="name or path of the CLI, or `demo` (default: claude, or demo where there is none)",
+    )
+    parser.add_argument("--cwd", default=".", help="the folder to work in (default: this one)")
+    parser.add_argument("--model", help="the model to use")
+    parser.add_argument("--permission-mode", default="default", help="the permission mode")
+    parser.add_argument("--resume", metavar="SESSION", help="go on with a session")
+
+
+@asynccontextmanager
+async def choose(arguments: argparse.Namespace) -> AsyncIterator[Agent]:
+    """The agent that the arguments ask for."""
+    name = arguments.agent or ("claude" if shutil.which("claude") else DEMO)
+    chosen = {
+        "model": arguments.model,
+        "permission_mode": arguments.permission_mode,
+        "resume": arguments.resume,
+    }
+    if name != DEMO:
+        yield Agent(f"{name} in {arguments.cwd}.", {**chosen, "agent": name, "cwd": arguments.cwd})
+        return
+    async with _demo() as agent:
+        yield Agent(agent.introduction, {**chosen, **agent.options})
+
+
+@asynccontextmanager
+async def _demo() -> AsyncIterator[Agent]:
+    from fairlead.commands.demo import Demo
+    from fairlead.emulator.model_api import ModelApi
+    from fairlead.testing.hermetic import hermetic_env
+    from fairlead.testing.real_cli import ensure
+
+    print("fairlead: no account needed: a real CLI under a scripted model", file=sys.stderr)
+    cli = ensure(DEMO_CLI)
+    with tempfile.TemporaryDirectory(prefix="fairlead-") as scratch:
+        home, project = _furnish(Path(scratch))
+        demo = Demo(project)
+        async with ModelApi(default=demo.answer) as api:
+            yield Agent(
+                f"The demo, in {project}. Say `help` to see what it can do.",
+                {
+                    "agent": str(cli.executable),
+                    "cwd": str(project),
+                    "env": hermetic_env(home, api.base_url),
+                    "inherit_env": False,
+                },
+            )
+
+
+def _furnish(scratch: Path) -> tuple[Path, Path]:
+    home, project = scratch / "home", scratch / "project"
+    home.mkdir()
+    project.mkdir()
+    (project / "README.md").write_text("# A scratch project\n\nNothing here matters.\n")
+    return home, project

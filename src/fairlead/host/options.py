@@ -1,0 +1,287 @@
+"""All that a caller can say about a session before it starts.
+
+A plain value: checked when it is made, never changed afterwards (`dataclasses.replace` makes
+another). The frequent options are fields of `Options` itself, the rarer ones sit in groups.
+Nothing here looks at the machine: whether a folder or an executable is there is seen at the
+start, and what a CLI version can do is seen by `argv`, which turns this into a command line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fairlead.errors import OptionError
+from fairlead.host import option_checks as check
+from fairlead.host.flags import MANAGED
+from fairlead.host.mcp_config import check_servers
+from fairlead.host.option_conflicts import check_conflicts
+from fairlead.host.option_groups import (
+    AgentOptions,
+    McpOptions,
+    Path,
+    Plugins,
+    SettingsSources,
+    SystemPrompt,
+    ToolRules,
+)
+from fairlead.host.option_switches import (
+    Danger,
+    Debug,
+    Profile,
+    SessionFlags,
+    Stream,
+    Thinking,
+    Tuning,
+)
+from fairlead.host.process import Graces
+from fairlead.wire.versions import Version
+
+if TYPE_CHECKING:
+    from fairlead.host.decisions import PermissionHandler
+    from fairlead.host.elicitations import DialogHandler, ElicitationHandler
+    from fairlead.host.hooks import Hook
+    from fairlead.host.plans import PlanHandler
+    from fairlead.host.questions import QuestionHandler
+    from fairlead.host.tools import Tool
+
+__all__ = ["EFFORTS", "PERMISSION_MODES", "Options", "permission_mode"]
+
+PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")
+"""Every mode; `auto` only where the version has it."""
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+
+MEBIBYTE = 1024 * 1024
+
+GROUPS: Mapping[str, type] = {
+    "prompt": SystemPrompt,
+    "rules": ToolRules,
+    "settings": SettingsSources,
+    "mcp": McpOptions,
+    "thinking": Thinking,
+    "session": SessionFlags,
+    "agents": AgentOptions,
+    "plugins": Plugins,
+    "profile": Profile,
+    "stream": Stream,
+    "tuning": Tuning,
+    "debug": Debug,
+    "danger": Danger,
+    "graces": Graces,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to start a CLI and how to treat it."""
+
+    # Where and what
+    cwd: Path = "."
+    """The folder the CLI works in."""
+    agent: Path = "claude"
+    """Name (found on PATH) or path of the CLI."""
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables added to those that the child is given anyway; not shown, they may be secrets."""
+    inherit_env: bool = True
+    """Whether the usual variables of this process are passed on; False gives `env` alone."""
+    inherit_env: bool = True
+    """False: the child has `env` and nothing of this process, not even PATH."""
+    version: str | None = None
+    """The CLI's version, if it is known: saves asking the executable."""
+
+    # Which conversation
+    resume: str | None = None
+    """Id of the session to go on with; its title will do from 2.1.101 on."""
+    continue_latest: bool = False
+    """Go on with the latest session of the folder."""
+    fork: bool = False
+    """Go on under a new id and leave the old session as it is."""
+    session_id: str | None = None
+    """Id for the new session, a UUID that was not used before."""
+    resume_at: str | None = None
+    """With `resume`: forget all that came after the message with this uuid."""
+    title: str | None = None
+    """Name for the session, where the version keeps one."""
+
+    # The model and its limits
+    model: str | None = None
+    fallback_model: str | Sequence[str] | None = None
+    """Model to use when the first is overloaded; several, in order, from 2.1.160 on."""
+    effort: str | None = None
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    json_schema: Mapping[str, Any] | None = None
+    """Schema of the structured output that each turn must end with."""
+
+    # Who decides
+    permission_mode: str | None = "default"
+    """None leaves the mode to the user's settings, and newer CLIs may then start in `auto`."""
+    on_permission: PermissionHandler | None = None
+    on_question: QuestionHandler | None = None
+    on_plan: PlanHandler | None = None
+    on_elicitation: ElicitationHandler | None = None
+    on_dialog: DialogHandler | None = None
+    hooks: Sequence[Hook] = ()
+
+    # Tools
+    tools: Sequence[Tool[..., Any]] = ()
+    """Functions of this program that the model may call."""
+    mcp_servers: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Servers by name: a `Server`, an object of the `mcp` package, or the configuration of a
+    program or address as a dict. A configuration is seen by other users of the machine."""
+    add_dirs: Sequence[Path] = ()
+    """More folders that the tools may work in."""
+
+    # What is heard, kept and logged
+    partial_messages: bool = True
+    replay_user_messages: bool = True
+    file_checkpoints: bool = False
+    """Keep copies of changed files, so that `rewind_files` can bring them back."""
+    on_stderr: Callable[[str], object] | None = None
+    record: Path | None = None
+    """File to record both pipes in."""
+    debug_file: Path | None = None
+
+    # Bounds
+    reader_limit: int = 256 * MEBIBYTE
+    """Bytes that one reader may leave unread before it is ended."""
+    line_limit: int = 64 * MEBIBYTE
+    """Bytes in one line of the CLI; a longer one is skipped and reported."""
+    control_timeout: float = 60.0
+    start_timeout: float = 60.0
+    """Seconds until the handshake is over. Eleven were seen on a busy machine (TRUTH 1.1)."""
+    graces: Graces = field(default_factory=Graces)
+
+    # Groups
+    prompt: SystemPrompt = field(default_factory=SystemPrompt)
+    rules: ToolRules = field(default_factory=ToolRules)
+    settings: SettingsSources = field(default_factory=SettingsSources)
+    mcp: McpOptions = field(default_factory=McpOptions)
+    thinking: Thinking = field(default_factory=Thinking)
+    session: SessionFlags = field(default_factory=SessionFlags)
+    agents: AgentOptions = field(default_factory=AgentOptions)
+    plugins: Plugins = field(default_factory=Plugins)
+    profile: Profile = field(default_factory=Profile)
+    stream: Stream = field(default_factory=Stream)
+    tuning: Tuning = field(default_factory=Tuning)
+    debug: Debug = field(default_factory=Debug)
+    danger: Danger = field(default_factory=Danger)
+
+    # What has no name here
+    extra_flags: Mapping[str, str | None] = field(default_factory=dict)
+    """Flags for the CLI as they are, `{"--flag": "value"}`, or None for a bare one."""
+    extra_initialize: Mapping[str, Any] = field(default_factory=dict)
+    """Fields for the initialize request as they are."""
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Raise `OptionError` for the first value that cannot work; run by the constructor."""
+        check.settle(self, **CHECKS)
+        for name, kind in GROUPS.items():
+            check.instance(kind, f"{kind.__name__}(…)")(name, getattr(self, name))
+        for name in ("after_eof", "after_term", "after_kill"):
+            check.seconds(f"graces.{name}", getattr(self.graces, name))
+        check_conflicts(self)
+
+
+def permission_mode(option: str, value: Any) -> str:
+    """A permission mode; `manual`, the newer command line's word, is kept as `default`."""
+    if value == "manual":
+        return "default"
+    if value == "delegate":
+        raise OptionError(
+            option, "'delegate' never did anything and is gone.", "Use 'default' instead."
+        )
+    return str(check.one_of(*PERMISSION_MODES)(option, value))
+
+
+def _resume(option: str, value: Any) -> str:
+    """An id or a title; the version decides later whether a title will do."""
+    return check.flag_value(option, value)
+
+
+def _models(option: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (check.word(option, value),)
+    models: tuple[str, ...] = check.each(check.word)(option, value)
+    return models
+
+
+def _version(option: str, value: Any) -> str:
+    if Version.parse(check.text(option, value)) is None:
+        raise OptionError(option, f"{value!r} is no version.", "It looks like 2.1.325.")
+    return str(value)
+
+
+def _extra_flags(option: str, value: Any) -> dict[str, str | None]:
+    if not isinstance(value, Mapping):
+        raise OptionError(option, "takes a mapping of flags to values.")
+    for name, content in value.items():
+        if not isinstance(name, str) or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*", name):
+            raise OptionError(option, f"{name!r} is no flag.", "Write it as --flag.")
+        if name in MANAGED:
+            raise OptionError(option, f"{name} belongs to an option.", f"Use {MANAGED[name]}.")
+        if content is not None:
+            check.flag_value(f"{option}[{name!r}]", content)
+    return dict(value)
+
+
+def _hook(option: str, value: Any) -> Any:
+    if not (hasattr(value, "event") and hasattr(value, "handler")):
+        raise OptionError(option, f"{value!r} is no hook.", "Make one with Hook(…).")
+    return value
+
+
+def _tool(option: str, value: Any) -> Any:
+    if not (hasattr(value, "name") and hasattr(value, "function")):
+        raise OptionError(option, f"{value!r} is no tool.", "Put @tool(name, text) above it.")
+    return value
+
+
+CHECKS: Mapping[str, check.Check] = {
+    "cwd": check.path,
+    "agent": check.path,
+    "env": check.environment,
+    "inherit_env": check.switch,
+    "version": check.optional(_version),
+    "resume": check.optional(_resume),
+    "continue_latest": check.switch,
+    "fork": check.switch,
+    "inherit_env": check.switch,
+    "session_id": check.optional(check.uuid),
+    "resume_at": check.optional(check.uuid),
+    "title": check.optional(check.text),
+    "model": check.optional(check.word),
+    "fallback_model": check.optional(_models),
+    "effort": check.optional(check.one_of(*EFFORTS)),
+    "max_turns": check.optional(check.count),
+    "max_budget_usd": check.optional(check.amount),
+    "json_schema": check.optional(check.json_object),
+    "permission_mode": check.optional(permission_mode),
+    "on_permission": check.optional(check.function),
+    "on_question": check.optional(check.function),
+    "on_plan": check.optional(check.function),
+    "on_elicitation": check.optional(check.function),
+    "on_dialog": check.optional(check.function),
+    "hooks": check.each(_hook),
+    "tools": check.each(_tool),
+    "mcp_servers": check_servers,
+    "add_dirs": check.each(check.path),
+    "partial_messages": check.switch,
+    "replay_user_messages": check.switch,
+    "file_checkpoints": check.switch,
+    "on_stderr": check.optional(check.function),
+    "record": check.optional(check.path),
+    "debug_file": check.optional(check.path),
+    "reader_limit": check.count,
+    "line_limit": check.count,
+    "control_timeout": check.amount,
+    "start_timeout": check.amount,
+    "extra_flags": _extra_flags,
+    "extra_initialize": check.json_object,
+}
