@@ -87,7 +87,7 @@ def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misd
         os._exit(0)
     elif mode == "ask":
         for number in range(int(text)):
-            request = {
+            request: dict[str, Any] = {
                 "subtype": "can_use_tool",
                 "tool_name": "Bash",
                 "input": {"command": f"echo {number}"},
@@ -96,7 +96,7 @@ def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misd
             write({"type": "control_request", "request_id": f"ask-{number}", "request": request})
         return
     elif mode == "ask-unknown":
-        request: dict[str, Any] = {"subtype": "brand_new_request", "x": 1}
+        request = {"subtype": "brand_new_request", "x": 1}
         write({"type": "control_request", "request_id": "ask-0", "request": request})
         return
     elif mode == "ask-withdraw":

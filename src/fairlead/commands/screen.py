@@ -8,6 +8,7 @@ is lost and nothing shown twice.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -23,6 +24,9 @@ __all__ = ["Screen", "describe_call"]
 
 RESULT_LINES = 4
 """Lines of a tool's output that are shown; the rest is counted."""
+
+SHOWN_BY_QUESTION = {"AskUserQuestion", "ExitPlanMode"}
+"""Calls whose input is about to be put to the person in full."""
 
 
 class Screen:
@@ -115,10 +119,13 @@ class Screen:
         lines = [line for line in plain(block.text).splitlines() if line.strip()]
         shown = lines[:RESULT_LINES]
         style = self._style.bad if block.is_error else self._style.dim
+        width = shutil.get_terminal_size().columns - 5
         for number, line in enumerate(shown or ["(no output)"]):
-            self._print(style(f"  {'⎿' if number == 0 else ' '} {line[:200]}") + "\n")
-        if len(lines) > RESULT_LINES:
-            self._print(self._style.dim(f"    … {len(lines) - RESULT_LINES} more lines") + "\n")
+            words = line if len(line) <= width else line[: width - 1] + "…"
+            self._print(style(f"  {'⎿' if number == 0 else ' '} {words}") + "\n")
+        more = len(lines) - RESULT_LINES
+        if more > 0:
+            self._print(self._style.dim(f"    … {more} more line{'s' * (more > 1)}") + "\n")
 
     def _retry(self, message: ApiRetry) -> None:
         seconds = (message.retry_delay_ms or 0) / 1000
@@ -137,7 +144,7 @@ class Screen:
 
 def describe_call(name: str, given: Any) -> str:
     """The part of a tool's input that says most, in one line."""
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or name in SHOWN_BY_QUESTION:
         return ""
     for key in ("command", "file_path", "notebook_path", "pattern", "url", "query", "description"):
         if isinstance(given.get(key), str):
