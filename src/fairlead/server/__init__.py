@@ -1,0 +1,1 @@
+"""Many sessions, many clients: the server behind `fairlead serve`."""
