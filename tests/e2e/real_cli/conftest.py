@@ -1,0 +1,101 @@
+"""Fixtures for tests against real CLIs, hermetic and under a scripted model.
+
+    async def test_the_model_sees_the_file(cli, cli_env, model, project):
+        model.push(use("Read", file_path=str(project / "a.txt")), reply("Seen."))
+        options = Options(agent=str(cli.executable), env=cli_env, cwd=project)
+        …
+        assert model.requests[1].tool_results[0].text == "…"
+
+`cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). Each test that takes it
+            runs once for 2.1.38 and once for 2.1.325, and for whatever FAIRLEAD_CLI_VERSIONS
+            names besides (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`). For
+            one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
+`model`     a running `ModelApi` with an empty script: `model.push(…)` what it shall say, read
+            `model.requests`, hold a reply with a `Gate` instead of sleeping. Used up, it says
+            "Done.". See `fairlead.emulator.replies` and `model_script` for all it can do.
+`home`      the CLI's own HOME: empty, with a short path, gone afterwards.
+`project`   an empty working directory.
+`cli_env`   the whole environment of the CLI (`hermetic_env`): give it as it is, or
+            `{**cli_env, "IS_SANDBOX": "1"}`.
+`stage`     all of these in one, for Fairlead's own client: `async with stage.session(…)`.
+`raw`       starts the CLI on bare pipes, `process = await raw("--max-turns", "1")`: a `RawCli`,
+            for tests of the CLI itself. Ended with the test.
+
+A CLI that cannot be had fails the test. Fetch them before a run without network:
+`python -m fairlead.testing.real_cli 2.1.38 2.1.325`, then
+`python -m fairlead.testing.isolated -- pytest tests/e2e/real_cli`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from fairlead.emulator.model_api import ModelApi
+from fairlead.testing.hermetic import hermetic_env
+from fairlead.testing.real_cli import RealCli, ensure
+from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
+from tests.e2e.real_cli.stage import Stage
+
+DEFAULT_VERSIONS = ("2.1.38", "2.1.325")
+
+MORE_VERSIONS = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(",")))
+
+VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *MORE_VERSIONS)))
+
+
+@pytest.fixture(params=VERSIONS)
+def cli(request: pytest.FixtureRequest) -> RealCli:
+    return ensure(request.param)
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelApi]:
+    async with ModelApi() as api:
+        yield api
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    # Not below tmp_path: the CLI opens a socket in here, whose path may have 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="fl-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def cli_env(home: Path, model: ModelApi) -> dict[str, str]:
+    return hermetic_env(home, model.base_url)
+
+
+@pytest.fixture
+def stage(
+    cli: RealCli, model: ModelApi, home: Path, project: Path, cli_env: dict[str, str]
+) -> Stage:
+    return Stage(cli=cli, model=model, home=home, project=project, env=cli_env)
+
+
+@pytest.fixture
+async def raw(
+    cli: RealCli, cli_env: dict[str, str], project: Path
+) -> AsyncIterator[Callable[..., Awaitable[RawCli]]]:
+    async with AsyncExitStack() as processes:
+
+        async def start(*more_flags: str, **more_env: str) -> RawCli:
+            process = RawCli(
+                cli, env={**cli_env, **more_env}, cwd=project, flags=(*FLAGS, *more_flags)
+            )
+            return await processes.enter_async_context(process)
+
+        yield start
