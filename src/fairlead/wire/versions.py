@@ -136,7 +136,7 @@ class Feature(Enum):
     """A hook callback that is not answered stops the tool; earlier ones run it (TRUTH 1.8)."""
 
     # What may be asked for
-    AUTO_MODE = ("auto_mode", _since(999))
+    AUTO_MODE = ("auto_mode", _since(71))
     """--permission-mode=auto exists (tried)."""
     DELEGATE_MODE = ("delegate_mode", _before(47))
     """--permission-mode=delegate is taken, and means default (tried)."""
