@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     )
     from fairlead.host.ask import Answer, ask
     from fairlead.host.attachments import document, image
-    from fairlead.host.client import Client as Session
     from fairlead.host.decisions import Allow, Deny, PermissionRequest
     from fairlead.host.elicitations import (
         Accept,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from fairlead.host.questions import Answers, Choice, Question, QuestionRequest
     from fairlead.host.tools import Tool, ToolContext, tool
     from fairlead.host.turn import Turn
+    from fairlead.live import Session
 
 _HOME = {
     "fairlead.errors": (
@@ -61,7 +61,6 @@ _HOME = {
     ),
     "fairlead.host.ask": ("Answer", "ask"),
     "fairlead.host.attachments": ("document", "image"),
-    "fairlead.host.client": ("Session",),
     "fairlead.host.decisions": ("Allow", "Deny", "PermissionRequest"),
     "fairlead.host.elicitations": (
         "Accept", "Cancel", "Decline", "DialogRequest", "ElicitationRequest",
@@ -76,9 +75,9 @@ _HOME = {
     "fairlead.host.questions": ("Answers", "Choice", "Question", "QuestionRequest"),
     "fairlead.host.tools": ("Tool", "ToolContext", "tool"),
     "fairlead.host.turn": ("Turn",),
+    "fairlead.live": ("Session",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_SPELLED = {"Session": "Client"}
 
 __all__ = [
     "Accept",
@@ -133,7 +132,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'fairlead' has no attribute {name!r}")
     module = importlib.import_module(_MODULE_OF[name])
-    value = globals()[name] = getattr(module, _SPELLED.get(name, name))
+    value = globals()[name] = getattr(module, name)
     return value
 
 

@@ -25,10 +25,11 @@ from typing import Any, Self, TypeVar
 from fairlead.errors import SessionClosed
 from fairlead.host.ask import Answer
 from fairlead.host.ask import ask as ask_async
-from fairlead.host.client import Client, PromptContent
+from fairlead.host.client import PromptContent
 from fairlead.host.options import Options
 from fairlead.host.readers import Reader
 from fairlead.host.turn import Turn as AsyncTurn
+from fairlead.live import Session as AsyncSession
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import Result
 
@@ -72,7 +73,7 @@ class _LoopThread:
 class Messages:
     """A blocking iterator over a reader."""
 
-    def __init__(self, thread: _LoopThread, reader: Reader | AsyncTurn) -> None:
+    def __init__(self, thread: _LoopThread, reader: Reader[AnyMessage] | AsyncTurn) -> None:
         self._thread = thread
         self._reader = reader
 
@@ -103,7 +104,7 @@ class Session:
 
     def __init__(self, options: Options | None = None) -> None:
         self._thread = _LoopThread()
-        self._client = Client(options)
+        self._client = AsyncSession(options)
 
     def __enter__(self) -> Self:
         try:
@@ -132,14 +133,14 @@ class Session:
     def messages(self) -> Messages:
         """A new reader of every message from now on."""
 
-        async def make() -> Reader:
+        async def make() -> Reader[AnyMessage]:
             return self._client.messages()
 
         return Messages(self._thread, self._thread.wait(make()))
 
     def __getattr__(self, name: str) -> Any:
         """Every other method and property of the asynchronous session."""
-        if inspect.iscoroutinefunction(getattr(Client, name, None)):
+        if inspect.iscoroutinefunction(getattr(AsyncSession, name, None)):
             return functools.partial(self._call, getattr(self._client, name))
         member = getattr(self._client, name)
         return functools.partial(self._call_plain, member) if callable(member) else member

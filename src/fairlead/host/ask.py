@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.host.options import Options
-
 from fairlead.host.client import Client, PromptContent
+from fairlead.host.options import Options
 from fairlead.wire.events import Result
 
 __all__ = ["Answer", "ask"]

@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from fairlead.host.environment import child_environment
-from fairlead.host.options import Options
-
 from fairlead.errors import ControlError, ControlTimeout, OptionError, SessionClosed, UsageError
 from fairlead.host import agent, argv, servers
 from fairlead.host.controls import Controls
 from fairlead.host.engine import Engine
+from fairlead.host.environment import child_environment
 from fairlead.host.hooks import registration
 from fairlead.host.link import Link, Observer
 from fairlead.host.mcp_endpoint import McpEndpoint
+from fairlead.host.options import Options
 from fairlead.host.prompts import PromptState
 from fairlead.host.readers import Reader
 from fairlead.host.reception import Reception
@@ -29,6 +28,7 @@ from fairlead.host.recording import Recorder
 from fairlead.host.turn import Turn
 from fairlead.wire.blocks import Block, TextBlock
 from fairlead.wire.control import CliRequest
+from fairlead.wire.decode import AnyMessage
 from fairlead.wire.inputs import Prompt
 from fairlead.wire.versions import Version
 
@@ -199,12 +199,12 @@ class Client(Controls):
 
     # Reading
 
-    def messages(self) -> Reader:
+    def messages(self) -> Reader[AnyMessage]:
         """A new reader of every message from now on; take as many as you like."""
         link = self._link
         if link is None:
             raise SessionClosed("read", "it was never started: use `async with` or start()")
-        reader = Reader(self.options.reader_limit, on_close=link.readers.remove)
+        reader: Reader[AnyMessage] = Reader(self.options.reader_limit, on_close=link.readers.remove)
         link.readers.append(reader)
         if link.ended:
             reader.close(link.exit_error)
@@ -226,6 +226,16 @@ class Client(Controls):
     def pending(self) -> dict[str, CliRequest]:
         """What the CLI has asked and nobody has answered yet, by request id."""
         return self._link.engine.pending_from_cli if self._link is not None else {}
+
+    @property
+    def closing(self) -> bool:
+        """Whether the host itself ends the session, or has."""
+        return self._link is not None and self._link.closing
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone and everybody was told."""
+        return self._link is not None and self._link.ended
 
     @property
     def pid(self) -> int | None:

@@ -91,6 +91,7 @@ class Engine:
         """The last init, which tells the session id (it may change: TRUTH 4.30)."""
         self.results = 0
         """How many results have come."""
+        self.last_result: Result | None = None
 
     # What comes from the CLI
 
@@ -263,6 +264,7 @@ class Engine:
 
     def _on_result(self, message: Result) -> None:
         self.results += 1
+        self.last_result = message
         self.prompts.ended(message)
         self._write_prompts()
 

@@ -1,4 +1,4 @@
-"""Why a CLI ended: an exit code and the tail of stderr, in words that say what to do.
+"""Why a CLI ended: its exit code and its last words, turned into words that say what to do.
 
 An end before the first result is a failure whatever its code, for several mistakes end a CLI
 with 0 and no word at all (TRUTH 4.11). The texts are the CLIs' own, matched loosely; none of
@@ -55,14 +55,20 @@ _SIGNALS = {
 }
 
 
-def hint(returncode: int | None, stderr: str) -> str:
-    """A sentence that explains the end of a CLI, as far as anybody can tell."""
+def hint(returncode: int | None, stderr: str, said: str = "") -> str:
+    """A sentence that explains the end of a CLI, as far as anybody can tell.
+
+    `said` is the text of its last result if that was an error: 2.1.38 tells there, and not on
+    stderr, that a session cannot be resumed (TRUTH 1.7).
+    """
     for pattern, words in _HINTS:
-        found = re.search(pattern, stderr)
+        found = re.search(pattern, f"{stderr}\n{said}")
         if found:
             return words.format(*found.groups())
     if returncode in _SIGNALS:
         return _SIGNALS[returncode]
+    if said:
+        return said
     if returncode == 0 and not stderr.strip():
         return (
             "it ended without a word before it answered. An MCP server without a name, a bad "

@@ -74,7 +74,7 @@ class Link:
         self.engine = engine
         self.turns = TurnBook()
         self.observers: list[Observer] = []
-        self.readers: list[Reader] = []
+        self.readers: list[Reader[AnyMessage]] = []
         self.exit_error: AgentExited | None = None
         """Why the process ended, if it should not have."""
         self.closing = False
@@ -247,7 +247,9 @@ class Link:
         unfinished = engine.prompts.busy or engine.results == 0 or returncode != 0
         if unfinished and not self.closing:
             stderr = str(self.process.stderr)
-            self.exit_error = AgentExited(returncode, stderr, hint(returncode, stderr))
+            last = engine.last_result
+            said = last.text if last is not None and not last.ok else ""
+            self.exit_error = AgentExited(returncode, stderr, hint(returncode, stderr, said))
         engine.process_ended(f"the CLI ended with {returncode}")
         self.settle()
         for observer in self.observers:

@@ -86,8 +86,6 @@ class Options:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables added to those that the child is given anyway; not shown, they may be secrets."""
     inherit_env: bool = True
-    """Whether the usual variables of this process are passed on; False gives `env` alone."""
-    inherit_env: bool = True
     """False: the child has `env` and nothing of this process, not even PATH."""
     version: str | None = None
     """The CLI's version, if it is known: saves asking the executable."""
@@ -252,7 +250,6 @@ CHECKS: Mapping[str, check.Check] = {
     "resume": check.optional(_resume),
     "continue_latest": check.switch,
     "fork": check.switch,
-    "inherit_env": check.switch,
     "session_id": check.optional(check.uuid),
     "resume_at": check.optional(check.uuid),
     "title": check.optional(check.text),

@@ -10,29 +10,29 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any, Generic, Self, TypeVar
 
 from fairlead.errors import ReaderOverrun
-from fairlead.wire.decode import AnyMessage
 
 __all__ = ["Reader"]
 
-Batch = list[AnyMessage]
+T = TypeVar("T")
 
 
-class Reader:
+class Reader(Generic[T]):
     """An asynchronous iterator over messages, from when it was made until it is closed."""
 
-    def __init__(self, limit: int, on_close: Callable[[Reader], None] | None = None) -> None:
+    def __init__(self, limit: int, on_close: Callable[[Reader[Any]], None] | None = None) -> None:
         self._limit = limit
         self._on_close = on_close
-        self._batches: deque[tuple[Batch, int]] = deque()
-        self._current: Iterator[AnyMessage] = iter(())
+        self._batches: deque[tuple[list[T], int]] = deque()
+        self._current: Iterator[T] = iter(())
         self._unread = 0
         self._closed = False
         self._error: BaseException | None = None
         self._woken: asyncio.Future[None] | None = None
 
-    def push(self, batch: Batch, size: int) -> None:
+    def push(self, batch: list[T], size: int) -> None:
         """Give the reader a batch of `size` bytes; it must not be changed afterwards."""
         if self._closed:
             return
@@ -55,10 +55,10 @@ class Reader:
             self._on_close(self)
         self._wake()
 
-    def __aiter__(self) -> Reader:
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> AnyMessage:
+    async def __anext__(self) -> T:
         for message in self._current:
             return message
         while batch := await self._next_batch():
@@ -67,12 +67,12 @@ class Reader:
                 return message
         raise StopAsyncIteration
 
-    async def batch(self) -> list[AnyMessage]:
+    async def batch(self) -> list[T]:
         """All messages of the next chunk at once, waiting for it; empty at the end."""
         rest = list(self._current)
         return rest or await self._next_batch()
 
-    async def _next_batch(self) -> Batch:
+    async def _next_batch(self) -> list[T]:
         while True:
             while self._batches:
                 batch, size = self._batches.popleft()

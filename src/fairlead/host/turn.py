@@ -18,13 +18,13 @@ from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import Result
 from fairlead.wire.inputs import Prompt
 
-__all__ = ["Turn", "TurnBook", "cost_of"]
+__all__ = ["Turn", "TurnBook"]
 
 
 class Turn:
     """A prompt on its way; made by `Session.send`."""
 
-    def __init__(self, prompt: Prompt, reader: Reader) -> None:
+    def __init__(self, prompt: Prompt, reader: Reader[AnyMessage]) -> None:
         self.prompt = prompt
         self.state = PromptState.HELD
         self.result: Result | None = None
@@ -96,7 +96,6 @@ class TurnBook:
     def __init__(self) -> None:
         self._turns: dict[str, Turn] = {}
         self._reading: list[Turn] = []
-        self._total_cost = 0.0
 
     def add(self, turn: Turn) -> None:
         """Follow a new turn."""
@@ -120,7 +119,6 @@ class TurnBook:
     def moved(self, move: PromptMoved, process_error: ProcessError | None) -> None:
         """A prompt changed its state; tell its turn."""
         turn = self._turns.get(move.prompt.uuid)
-        cost = self._cost(move.result) if move.result is not None else None
         if turn is None:
             return
         turn.state = move.state
@@ -128,16 +126,10 @@ class TurnBook:
             self._reading.append(turn)
         elif move.result is not None:
             self.drop(turn)
-            turn.done(move.result, cost)
+            turn.done(move.result, move.cost_usd)
         elif move.state is PromptState.CANCELLED:
             self.drop(turn)
             turn.failed(process_error or TurnCancelled(turn.uuid, move.reason))
-
-    def _cost(self, result: Result) -> float | None:
-        cost = cost_of(result, self._total_cost)
-        if result.total_cost_usd is not None:
-            self._total_cost = result.total_cost_usd
-        return cost
 
 
 def _until(messages: list[AnyMessage], result: Result | None) -> list[AnyMessage]:
@@ -146,16 +138,3 @@ def _until(messages: list[AnyMessage], result: Result | None) -> list[AnyMessage
         if message is result:
             return messages[: number + 1]
     return messages
-
-
-def cost_of(result: Result, total_before: float) -> float | None:
-    """What this turn cost, from a total that is cumulative and may restart (TRUTH 1.5)."""
-    total = result.total_cost_usd
-    if total is None:
-        return None
-    since = result.data.get("model_usage_since_last_result")
-    if isinstance(since, dict) and all(isinstance(one, dict) for one in since.values()):
-        costs = [one.get("costUSD", 0.0) for one in since.values()]
-        if all(isinstance(cost, int | float) for cost in costs):
-            return float(sum(costs))
-    return total - total_before if total >= total_before else total
