@@ -46,6 +46,23 @@ if TYPE_CHECKING:
     from fairlead.host.mcp_prompts import prompt
     from fairlead.host.mcp_resources import resource
     from fairlead.host.mcp_results import Image
+    from fairlead.host.option_groups import (
+        AgentOptions,
+        McpOptions,
+        Plugins,
+        SettingsSources,
+        SystemPrompt,
+        ToolRules,
+    )
+    from fairlead.host.option_switches import (
+        Danger,
+        Debug,
+        Profile,
+        SessionFlags,
+        Stream,
+        Thinking,
+        Tuning,
+    )
     from fairlead.host.options import Options
     from fairlead.host.plans import Approve, PlanRequest, Reject
     from fairlead.host.questions import Answers, Choice, Question, QuestionRequest
@@ -70,6 +87,12 @@ _HOME = {
     "fairlead.host.mcp_prompts": ("prompt",),
     "fairlead.host.mcp_resources": ("resource",),
     "fairlead.host.mcp_results": ("Image",),
+    "fairlead.host.option_groups": (
+        "AgentOptions", "McpOptions", "Plugins", "SettingsSources", "SystemPrompt", "ToolRules",
+    ),
+    "fairlead.host.option_switches": (
+        "Danger", "Debug", "Profile", "SessionFlags", "Stream", "Thinking", "Tuning",
+    ),
     "fairlead.host.options": ("Options",),
     "fairlead.host.plans": ("Approve", "PlanRequest", "Reject"),
     "fairlead.host.questions": ("Answers", "Choice", "Question", "QuestionRequest"),
@@ -83,6 +106,7 @@ __all__ = [
     "Accept",
     "AgentExited",
     "AgentNotFound",
+    "AgentOptions",
     "Allow",
     "Answer",
     "Answers",
@@ -91,6 +115,8 @@ __all__ = [
     "Choice",
     "ControlError",
     "ControlTimeout",
+    "Danger",
+    "Debug",
     "Decline",
     "Deny",
     "DialogRequest",
@@ -99,12 +125,15 @@ __all__ = [
     "Hook",
     "HookCall",
     "Image",
+    "McpOptions",
     "OptionError",
     "Options",
     "PeerError",
     "PermissionRequest",
     "PlanRequest",
+    "Plugins",
     "ProcessError",
+    "Profile",
     "Question",
     "QuestionRequest",
     "ReaderOverrun",
@@ -113,9 +142,16 @@ __all__ = [
     "Server",
     "Session",
     "SessionClosed",
+    "SessionFlags",
     "SettingsError",
+    "SettingsSources",
+    "Stream",
+    "SystemPrompt",
+    "Thinking",
     "Tool",
     "ToolContext",
+    "ToolRules",
+    "Tuning",
     "Turn",
     "TurnCancelled",
     "UsageError",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,45 +9,18 @@ from hypothesis import strategies as st
 from fairlead.errors import UsageError
 from fairlead.host.engine import Answered, Asked, Engine, TimedOut, Withdrawn
 from fairlead.host.prompts import PromptMoved, PromptState
-from fairlead.wire.blocks import TextBlock
 from fairlead.wire.control import CanUseTool, UnknownRequest
-from fairlead.wire.encode import encode, to_object
-from fairlead.wire.inputs import Prompt
-
-FIRST = "11111111-1111-4111-8111-111111111111"
-SECOND = "22222222-2222-4222-8222-222222222222"
-THIRD = "33333333-3333-4333-8333-333333333333"
-
-
-def line(**message: Any) -> bytes:
-    return json.dumps(message).encode() + b"\n"
-
-
-def permission(request_id: str = "r1") -> bytes:
-    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
-    return line(type="control_request", request_id=request_id, request=request)
-
-
-def response(request_id: str, **body: Any) -> bytes:
-    inside = {"subtype": "success", "request_id": request_id, **body}
-    return line(type="control_response", response=inside)
-
-
-def prompt(uuid: str, text: str = "hi") -> Prompt:
-    return Prompt(uuid=uuid, content=(TextBlock(text=text),))
-
-
-def written(engine: Engine) -> list[Any]:
-    return [to_object(message) for message in engine.take_output()]
-
-
-def states(engine: Engine) -> list[tuple[str, str]]:
-    moves = [h for h in engine.take_happenings() if isinstance(h, PromptMoved)]
-    return [(move.prompt.uuid, move.state.value) for move in moves]
-
-
-INIT = line(type="system", subtype="init", session_id="s")
-RESULT = line(type="result", subtype="success", result="ok")
+from fairlead.wire.encode import encode
+from tests.host.engine_lines import (
+    FIRST,
+    SECOND,
+    THIRD,
+    line,
+    permission,
+    prompt,
+    response,
+    written,
+)
 
 
 def test_C1_a_request_gets_an_id_of_its_own_and_its_answer() -> None:
@@ -200,97 +170,6 @@ def test_C10_when_the_process_ends_everything_that_waits_ends() -> None:
     assert engine.next_deadline() is None
     with pytest.raises(UsageError, match="has ended"):
         engine.send(prompt(THIRD))
-
-
-def test_C11_a_prompt_is_held_while_a_turn_runs_and_sent_after_its_result() -> None:
-    engine = Engine()
-    engine.send(prompt(FIRST))
-    engine.send(prompt(SECOND))
-    assert [w["uuid"] for w in written(engine)] == [FIRST]
-    assert states(engine) == [(FIRST, "held"), (FIRST, "sent"), (SECOND, "held")]
-    engine.feed(INIT + line(type="user", isReplay=True, uuid=FIRST) + RESULT)
-    assert [w["uuid"] for w in written(engine)] == [SECOND]
-    assert states(engine) == [(FIRST, "started"), (FIRST, "done"), (SECOND, "sent")]
-
-
-def test_C11_a_prompt_can_be_sent_at_once_into_a_running_turn() -> None:
-    engine = Engine()
-    engine.send(prompt(FIRST))
-    engine.send(prompt(SECOND), at_once=True)
-    assert [w["uuid"] for w in written(engine)] == [FIRST, SECOND]
-
-
-def test_C12_a_result_ends_the_prompts_it_names_and_no_others() -> None:
-    engine = Engine()
-    engine.send(prompt(FIRST))
-    engine.send(prompt(SECOND), at_once=True)
-    engine.send(prompt(THIRD), at_once=True)
-    engine.take_happenings()
-    engine.feed(line(type="result", subtype="success", user_message_uuids=[FIRST, THIRD]))
-    assert states(engine) == [(FIRST, "done"), (THIRD, "done")]
-    assert engine.prompts.state(SECOND) is PromptState.SENT
-
-
-def test_C12_a_result_that_names_nothing_ends_all_that_had_started() -> None:
-    # TRUTH 1.5: 2.1.38 folds what it is given while a tool runs; one result for all.
-    engine = Engine()
-    for uuid in (FIRST, SECOND, THIRD):
-        engine.send(prompt(uuid), at_once=True)
-    echoes = [line(type="user", isReplay=True, uuid=uuid) for uuid in (FIRST, SECOND)]
-    engine.feed(INIT + b"".join(echoes) + RESULT)
-    assert engine.prompts.state(FIRST) is PromptState.DONE
-    assert engine.prompts.state(SECOND) is PromptState.DONE
-    assert engine.prompts.state(THIRD) is PromptState.SENT
-
-
-def test_C13_a_turn_nobody_asked_for_holds_prompts_back_and_ends_none() -> None:
-    # TRUTH 3: background tasks start turns of their own.
-    engine = Engine()
-    engine.feed(INIT)
-    engine.send(prompt(FIRST))
-    assert written(engine) == []
-    engine.feed(line(type="result", subtype="success", origin={"kind": "task-notification"}))
-    assert [w["uuid"] for w in written(engine)] == [FIRST]
-    assert engine.prompts.state(FIRST) is PromptState.SENT
-
-
-def test_C13_a_background_result_that_races_with_a_prompt_does_not_end_it() -> None:
-    engine = Engine()
-    engine.send(prompt(FIRST))
-    engine.feed(INIT + line(type="result", subtype="success", origin={"kind": "task-notification"}))
-    assert engine.prompts.state(FIRST) is PromptState.SENT
-    assert engine.prompts.busy
-
-
-@pytest.mark.parametrize("state", ["cancelled", "discarded", "refused"])
-def test_C14_a_prompt_that_the_cli_gives_up_is_cancelled_and_the_next_one_sent(state: str) -> None:
-    engine = Engine()
-    engine.send(prompt(FIRST))
-    engine.send(prompt(SECOND))
-    written(engine)
-    engine.feed(line(type="command_lifecycle", command_uuid=FIRST, state=state))
-    assert engine.prompts.state(FIRST) is PromptState.CANCELLED
-    assert [w["uuid"] for w in written(engine)] == [SECOND]
-
-
-def test_C15_a_uuid_can_be_given_only_once() -> None:
-    # TRUTH 1.2: the CLI would drop the second one without a word.
-    engine = Engine()
-    engine.send(prompt(FIRST))
-    with pytest.raises(UsageError, match="before"):
-        engine.send(prompt(FIRST, "again"))
-
-
-def test_C16_a_held_prompt_can_be_edited_reordered_and_taken_back() -> None:
-    engine = Engine()
-    for uuid in (FIRST, SECOND, THIRD):
-        engine.send(prompt(uuid))
-    assert engine.prompts.replace(prompt(THIRD, "better")) is True
-    assert engine.prompts.replace(prompt(FIRST, "too late")) is False
-    assert engine.prompts.reorder((THIRD, SECOND)) is True
-    assert engine.prompts.reorder((THIRD,)) is False
-    assert engine.prompts.cancel(SECOND, "taken back") is True
-    assert [p.text for p in engine.prompts.held] == ["better"]
 
 
 def test_what_cannot_be_written_fails_in_the_callers_hands() -> None:

@@ -34,7 +34,7 @@ class InitializeField:
     name: str
     option: str
     value: Callable[[Options], Any]
-    """What to send; None, False and empty lists are left out."""
+    """What to send; None leaves the field out."""
     since: Version = OLDEST
     """The first version that heeds it; earlier ones ignore it without a word."""
     needed: bool = True
@@ -153,6 +153,8 @@ def _check_version(options: Options, version: Version) -> None:
         _require("effort", Feature.EFFORT_XHIGH, version)
     if options.thinking.display == "highlights":
         _require("thinking.display", Feature.THINKING_HIGHLIGHTS, version)
+    if not options.replay_user_messages:
+        _require("replay_user_messages", Feature.COMMAND_LIFECYCLE, version)
     loops = options.json_schema is not None and version.has(Feature.SCHEMA_LOOPS)
     if loops and options.max_budget_usd is None:
         raise OptionError(

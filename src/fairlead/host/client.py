@@ -30,7 +30,7 @@ from fairlead.wire.blocks import Block, TextBlock
 from fairlead.wire.control import CliRequest
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.inputs import Prompt
-from fairlead.wire.versions import Version
+from fairlead.wire.versions import Feature, Version
 
 __all__ = ["Client", "PromptContent"]
 
@@ -129,7 +129,8 @@ class Client(Controls):
         """Queue a prompt and return its turn.
 
         It is written when the CLI is idle. With `at_once` it is written now: a CLI that is at
-        work folds it into what it does.
+        work folds it into what it does. A slash command waits in either case, for it cannot
+        run within a turn.
         """
         link = self._open_link("send a prompt")
         message = Prompt(uuid=uuid or _new_uuid(), content=_blocks(prompt), priority=priority)
@@ -158,11 +159,12 @@ class Client(Controls):
     async def cancel(self, prompt_uuid: str) -> bool:
         """Take back a prompt that was not taken up yet; False if it is too late."""
         link = self._open_link("cancel a prompt")
-        if link.engine.prompts.state(prompt_uuid) is PromptState.HELD:
-            cancelled = link.engine.prompts.cancel(prompt_uuid, "taken back")
-            link.settle()
-            return cancelled
-        return await self.cancel_queued(prompt_uuid)
+        held = link.engine.prompts.state(prompt_uuid) is PromptState.HELD
+        if not held and not await self._cancel_inside(prompt_uuid):
+            return False
+        link.engine.cancel(prompt_uuid, "taken back")
+        link.settle()
+        return True
 
     def send_now(self, prompt_uuid: str) -> bool:
         """Write a prompt that waits, without waiting for the CLI to be idle."""
@@ -190,10 +192,10 @@ class Client(Controls):
         if cancel_queued:
             fields["cancel_queued"] = True
             for prompt in link.engine.prompts.held:
-                link.engine.prompts.cancel(prompt.uuid, "interrupted")
+                link.engine.cancel(prompt.uuid, "interrupted")
         answer = await self.control("interrupt", **fields)
         for dropped in answer.get("cancelled") or ():
-            link.engine.prompts.cancel(str(dropped), "interrupted")
+            link.engine.cancel(str(dropped), "interrupted")
         link.settle()
         return answer
 
@@ -286,6 +288,11 @@ class Client(Controls):
             raise SessionClosed(action, "it was never started: use `async with` or start()")
         self._link.check_open(action)
         return self._link
+
+    async def _cancel_inside(self, prompt_uuid: str) -> bool:
+        if self.version is None or self.version.has(Feature.UNKNOWN_CONTROL_IS_SILENT):
+            return False  # Such a CLI would let us wait for nothing.
+        return await self.cancel_queued(prompt_uuid)
 
     async def _fetch_plan(self) -> str | None:
         try:

@@ -141,6 +141,12 @@ class Engine:
         self._write_prompts(uuid)
         return len(self._output) > before
 
+    def cancel(self, uuid: str, reason: str) -> bool:
+        """Give a prompt up and go on with the next; False if it is unknown or over."""
+        cancelled = self.prompts.cancel(uuid, reason)
+        self._write_prompts()
+        return cancelled
+
     def request(self, subtype: str, fields: dict[str, Any], *, now: float, timeout: float) -> str:
         """Ask the CLI something; the answer is an `Answered` or a `TimedOut` with this id."""
         self._check_open(f"request {subtype!r}")
@@ -253,14 +259,12 @@ class Engine:
 
     def _on_user(self, message: User) -> None:
         if message.is_replay and message.uuid:
-            self.prompts.started(message.uuid)
+            self.prompts.echoed(message.uuid)
+            self._write_prompts()
 
     def _on_lifecycle(self, message: CommandLifecycle) -> None:
-        if message.state == "started":
-            self.prompts.started(message.command_uuid)
-        elif message.state in ("cancelled", "discarded", "refused"):
-            self.prompts.cancel(message.command_uuid, f"the CLI {message.state} it")
-            self._write_prompts()
+        self.prompts.told(message.command_uuid, message.state)
+        self._write_prompts()
 
     def _on_result(self, message: Result) -> None:
         self.results += 1

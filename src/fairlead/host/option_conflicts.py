@@ -62,6 +62,12 @@ def _check_deciders(options: Options) -> None:
             f"{options.permission_mode!r} contradicts danger.skip_permissions.",
             "Leave one of them out.",
         )
+    bypass = options.danger.skip_permissions or options.permission_mode == "bypassPermissions"
+    if options.profile.restricted and bypass:
+        raise OptionError(
+            "profile.restricted", "cannot be combined with a bypass of permissions.",
+            "Leave one of them out.",
+        )  # fmt: skip
     handlers = ("on_permission", "on_question", "on_plan")
     unused = [name for name in handlers if getattr(options, name) is not None]
     if options.mcp.permission_tool is not None and unused:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
+from os.path import isabs
 from typing import Any, TypeAlias
 
 from fairlead.errors import OptionError
@@ -97,7 +98,7 @@ class SettingsSources:
     managed: Mapping[str, Any] | None = None
     """Settings that rank as policy."""
     project_config_root: Path | None = None
-    """Folder to read project settings from instead of the working directory."""
+    """Folder to read project settings from instead of the working directory, as a full path."""
 
     def __post_init__(self) -> None:
         check.settle(
@@ -108,6 +109,8 @@ class SettingsSources:
             managed=check.optional(check.json_object),
             project_config_root=check.optional(check.path),
         )
+        if self.project_config_root is not None and not isabs(self.project_config_root):
+            raise OptionError("settings.project_config_root", "takes a full path, from the root.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ __all__ = [
     "Debug",
     "Profile",
     "SessionFlags",
-    "Shutdown",
     "Stream",
     "Thinking",
     "Tuning",
@@ -166,20 +165,6 @@ class Danger:
 
     def __post_init__(self) -> None:
         check.settle(self, "danger.", skip_permissions=check.switch, allow_skip=check.switch)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shutdown:
-    """Seconds that each rung of the ladder waits for the process to end."""
-
-    after_eof: float = 5.0
-    """After its input was closed. A CLI with background tasks would wait for them (TRUTH 4.7)."""
-    after_term: float = 5.0
-    after_kill: float = 5.0
-
-    def __post_init__(self) -> None:
-        names = ("after_eof", "after_term", "after_kill")
-        check.settle(self, "shutdown.", **dict.fromkeys(names, check.seconds))
 
 
 def _name_or_switch(option: str, value: Any) -> Any:

@@ -136,6 +136,8 @@ class Options:
     # What is heard, kept and logged
     partial_messages: bool = True
     replay_user_messages: bool = True
+    """Hear each prompt again when it is taken up; must be on before 2.1.220, where nothing else
+    tells it."""
     file_checkpoints: bool = False
     """Keep copies of changed files, so that `rewind_files` can bring them back."""
     on_stderr: Callable[[str], object] | None = None

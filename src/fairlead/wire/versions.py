@@ -3,9 +3,9 @@
 `Version` is an ordered value; `Feature` is the one table of differences that a host has to
 know. Rows of behaviour come from TRUTH §1 and §5, measured on 2.1.29, 2.1.38, 2.1.120, 2.1.220
 and 2.1.325: a change that came between two of them counts from the later one, so that nothing
-is promised too early. Rows that say "read" or "tried" name the exact version: found in,
-or run with, the published packages on either side of the change. A version newer than all measured ones behaves like
-the newest. Which flags a version takes is the table of `host/argv`.
+is promised too early. Rows that say "read" or "tried" are exact: found in, or run with, the
+published packages on either side of the change. A version newer than all measured ones behaves
+like the newest. Which flags a version takes is the table of `host/flags`.
 """
 
 from __future__ import annotations
