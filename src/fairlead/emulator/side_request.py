@@ -1,0 +1,129 @@
+"""What the CLI asks its model on the side, how it is recognised, and the plain answer it gets.
+
+A side request is part of no turn, so it must not use up the script. It is told by what it is,
+never by the model's name: a session may itself run on the small model. Measured (of the
+versions, 29 and 38 are alike here):
+
+    kind        asked for                                   told by                     seen on
+    probe       set_model with an unknown id, key checks    max_tokens is 1             325
+    title       names of sessions and terminals             a JSON schema with a title  325
+    verdict     prompt hooks                                any other JSON schema       38, 325
+    prefix      before a Bash command that would ask        <policy_spec>, no tools     38
+    paths       after every Bash command                    Command/Output, no tools    38
+    compact     /compact and automatic compaction           its prompt                  38, 325
+    aside       side_question                               its reminder                325
+    suggestion  --prompt-suggestions                        [SUGGESTION MODE …          325
+    web_search  the WebSearch tool                          the server's own tool       38, 325
+    web_page    the WebFetch tool (needs a network)         its prompt, no tools        -
+
+The turns of `--json-schema` carry no schema of this sort: they are offered a tool instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fairlead.emulator.replies import Reply, Usage, reply
+
+__all__ = ["SIDE_KINDS", "kind_of", "side_answer"]
+
+SIDE_KINDS = (
+    "probe",
+    "title",
+    "verdict",
+    "prefix",
+    "paths",
+    "compact",
+    "aside",
+    "suggestion",
+    "web_search",
+    "web_page",
+)
+
+PROMPT_MARKS = (
+    ("Your task is to create a detailed summary of", "compact"),
+    ("<system-reminder>This is a side question from the user.", "aside"),
+    ("[SUGGESTION MODE:", "suggestion"),
+)
+"""Words that the CLI puts into a prompt of its own, beside all the tools of a turn."""
+
+TOOLLESS_OPENINGS = (
+    ("<policy_spec>", "prefix"),
+    ("Command: ", "paths"),
+    ("<session>", "title"),
+    ("Web page content:", "web_page"),
+)
+"""How a prompt begins that comes without any tool; with tools these words are the user's."""
+
+SUMMARY = "<analysis>Nothing to add.</analysis>\n<summary>\nA scripted conversation.\n</summary>"
+"""2.1.325 asks a second time for a summary that lacks these tags."""
+
+NO_PATHS = "<is_displaying_contents>\nfalse\n</is_displaying_contents>\n\n<filepaths>\n</filepaths>"
+
+
+def kind_of(body: Mapping[str, Any], prompt: str) -> str:
+    """The kind of side request, or `turn`; `prompt` is all text of the last user message."""
+    if body.get("max_tokens") == 1:
+        return "probe"
+    schema = _schema_of(body)
+    if schema is not None:
+        names = schema.get("properties") or {}
+        return "title" if "title" in names or "name" in names else "verdict"
+    tools = body.get("tools") or ()
+    if any(str(tool.get("type", "")).startswith("web_search") for tool in tools):
+        return "web_search"
+    for mark, kind in PROMPT_MARKS:
+        if mark in prompt:
+            return kind
+    for opening, kind in TOOLLESS_OPENINGS if not tools else ():
+        if prompt.lstrip().startswith(opening):
+            return kind
+    return "turn"
+
+
+def side_answer(kind: str, body: Mapping[str, Any]) -> Reply:
+    """What a side request gets unless the script has a rule for its kind."""
+    match kind:
+        case "probe":
+            return reply("ok").but(stop_reason="max_tokens", usage=Usage(output_tokens=1))
+        case "title" | "verdict":
+            return reply(json.dumps(_example(_schema_of(body) or {})))
+        case "compact":
+            return reply(SUMMARY)
+        case "prefix":
+            return reply("none")
+        case "paths":
+            return reply(NO_PATHS)
+        case _:
+            return reply(f"A scripted answer ({kind}).")
+
+
+def _schema_of(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    config = body.get("output_config")
+    given = config.get("format") if isinstance(config, dict) else None
+    given = given or body.get("output_format")
+    schema = given.get("schema") if isinstance(given, dict) else None
+    return schema if isinstance(schema, dict) else None
+
+
+def _example(schema: Mapping[str, Any]) -> Any:
+    """A value that fits a simple JSON schema: booleans are true, so that hooks say yes."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return _example(schema["anyOf"][0])
+    match schema.get("type"):
+        case "object":
+            return {name: _example(part) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            return []
+        case "boolean":
+            return True
+        case "integer" | "number":
+            return 0
+        case "null":
+            return None
+        case _:
+            return "Scripted"
