@@ -26,7 +26,7 @@ def fairlead(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[st
 def test_help_names_every_subcommand() -> None:
     done = fairlead("--help")
     assert done.returncode == 0
-    assert all(name in done.stdout for name in ("run", "chat", "doctor"))
+    assert all(name in done.stdout for name in ("run", "chat", "replay", "discover", "doctor"))
 
 
 def test_run_prints_the_answer_and_ends_well(rude: Rude, tmp_path: Path) -> None:
@@ -82,3 +82,50 @@ def test_doctor_says_what_is_missing() -> None:
     done = fairlead("doctor", "--agent", "no-such-cli")
     assert done.returncode == 1
     assert "✗ no executable 'no-such-cli'" in done.stdout
+
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+
+
+def test_replay_prints_the_conversation_of_a_recording() -> None:
+    done = fairlead("replay", str(RECORDINGS / "2.1.38" / "perm_allow.ndjson"))
+    assert done.returncode == 0, done.stderr
+    assert "› go" in done.stdout
+    assert "1 turn (success)" in done.stdout
+
+
+def test_replay_json_prints_the_final_snapshot() -> None:
+    done = fairlead("replay", "--json", str(RECORDINGS / "2.1.325" / "perm_allow.ndjson"))
+    snapshot = json.loads(done.stdout)
+    parts = {"session", "status", "items", "turns", "pending", "tasks", "background", "ledger"}
+    assert parts <= set(snapshot)
+    for item in snapshot["items"]:
+        assert {"id", "kind", "turn", "parent"} <= set(item)
+    (tool, *_) = [item for item in snapshot["items"] if item["kind"] == "tool"]
+    assert {"name", "input", "state", "result", "structured"} <= set(tool)
+
+
+def test_a_recording_made_by_run_can_be_replayed(rude: Rude, tmp_path: Path) -> None:
+    agent, record = str(rude("flood")), str(tmp_path / "r.ndjson")
+    fairlead("run", "2", "--agent", agent, "--cwd", str(tmp_path), "--record", record)
+    done = fairlead("replay", "--json", record)
+    snapshot = json.loads(done.stdout)
+    assert [item["kind"] for item in snapshot["items"]][0] == "prompt"
+    assert snapshot["turns"][0]["outcome"] == "success"
+
+
+def test_replay_says_which_line_is_no_recording(tmp_path: Path) -> None:
+    odd = tmp_path / "odd.ndjson"
+    odd.write_text('{"t": 0, "dir": "note", "msg": "fine"}\nnot json\n')
+    done = fairlead("replay", str(odd))
+    assert done.returncode == 2
+    assert "odd.ndjson:2 is not JSON" in done.stderr
+
+
+def test_discover_lists_what_fairlead_does_not_know(tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.write_text('#!/bin/sh\n{type:"brand_new",uuid:1} {type:"system",subtype:"novel_thing"}')
+    program.chmod(0o755)
+    done = fairlead("discover", "--agent", str(program))
+    assert "brand_new" in done.stdout
+    assert "novel_thing" in done.stdout

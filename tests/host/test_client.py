@@ -417,10 +417,10 @@ async def test_a_recording_holds_every_line_of_both_directions(rude: Rude, tmp_p
         turn = await live.send("go")
         received = await collect(turn)
     lines = list(read_recording(path))
-    assert [json.loads(line.line)["type"] for line in lines if not line.from_cli] == [
+    assert [json.loads(line.line)["type"] for line in lines if line.direction == "in"] == [
         "control_request",
         "user",
     ]
-    from_cli = [line.line for line in lines if line.from_cli]
+    from_cli = [line.line for line in lines if line.direction == "out"]
     assert [m.raw for m in received] == from_cli[-len(received) :]
     assert [line.at for line in lines] == sorted(line.at for line in lines)

@@ -42,6 +42,7 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="the model to use")
     parser.add_argument("--permission-mode", default="default", help="the permission mode")
     parser.add_argument("--resume", metavar="SESSION", help="go on with a session")
+    parser.add_argument("--record", metavar="FILE", help="keep every line of both pipes in a file")
 
 
 @asynccontextmanager
@@ -52,6 +53,7 @@ async def choose(arguments: argparse.Namespace) -> AsyncIterator[Agent]:
         "model": arguments.model,
         "permission_mode": arguments.permission_mode,
         "resume": arguments.resume,
+        "record": arguments.record,
     }
     if name != DEMO:
         yield Agent(f"{name} in {arguments.cwd}.", {**chosen, "agent": name, "cwd": arguments.cwd})

@@ -37,7 +37,9 @@ class Demo:
                 file_path=str(self._project / "notes.md"),
                 content="# Notes\n\nWritten by the demo.\n",
             ),
-            "run": lambda: use("Bash", command="date > now.txt && cat now.txt", description="Tell the time"),
+            "run": lambda: use(
+                "Bash", command="date > now.txt && cat now.txt", description="Tell the time"
+            ),
             "ask": lambda: use("AskUserQuestion", questions=[_question()]),
             "think": lambda: reply(
                 thinking("Somebody wants to see me think."), "I thought about it. All is well."

@@ -18,6 +18,8 @@ __all__ = ["main"]
 SUBCOMMANDS = {
     "run": "stream one prompt and print what comes of it",
     "chat": "hold a conversation in the terminal",
+    "replay": "fold a recording and print the conversation",
+    "discover": "list message types of the installed CLI that Fairlead does not know",
     "doctor": "say what is installed and whether it works",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -258,6 +258,12 @@ class Client(Controls):
         link = self._open_link(f"request {subtype!r}")
         limit = self.options.control_timeout if timeout is None else timeout
         return await link.ask(subtype, fields, limit)
+
+    async def mcp_set_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Replace the servers that were added at run time; those of this program stay."""
+        # The CLI counts them among the replaced ones and would let them go.
+        own = {name: {"type": "sdk", "name": name} for name in self._endpoints}
+        return await super().mcp_set_servers({**own, **servers})
 
     async def recover_pending(self) -> None:
         """Ask the CLI for requests that were lost on the way; they are then handled as new."""
