@@ -110,7 +110,7 @@ def test_a_recording_made_by_run_can_be_replayed(rude: Rude, tmp_path: Path) -> 
     fairlead("run", "2", "--agent", agent, "--cwd", str(tmp_path), "--record", record)
     done = fairlead("replay", "--json", record)
     snapshot = json.loads(done.stdout)
-    assert [item["kind"] for item in snapshot["items"]][0] == "prompt"
+    assert snapshot["items"][0]["kind"] == "prompt"
     assert snapshot["turns"][0]["outcome"] == "success"
 
 
