@@ -62,6 +62,8 @@ class Hello(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="
     """A document to open at once."""
     last_seq: int | None = None
     epoch: str | None = None
+    oldest: str | None = None
+    """As in `Open`."""
 
 
 class Open(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="open"):
@@ -72,6 +74,9 @@ class Open(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="o
     epoch: str | None = None
     window: int = 200
     """How many items of the end a snapshot shall hold."""
+    oldest: str | None = None
+    """With `last_seq`: the id of the oldest item that the client has. Changes of older ones are
+    left out; without it a document with items begins with a snapshot."""
 
 
 class Close(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="close"):

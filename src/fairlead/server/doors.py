@@ -1,0 +1,131 @@
+"""Tokens and codes over the store: who is at the door, and how somebody new gets in.
+
+The only place where tokens are made. Keeps a cache of devices by token hash, so that a request
+does not wait for the database; a revoked device is out of it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+import uuid
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct, structs
+
+from fairlead.errors import UsageError
+from fairlead.server.auth import Codes, Throttle, hash_token
+from fairlead.server.limits import Limits
+from fairlead.server.roles import ROLES
+from fairlead.store.devices import Device
+
+__all__ = ["DeviceStore", "Doors", "Paired"]
+
+SEEN_EVERY_S = 60.0
+"""How often the time a device was last seen is written down."""
+
+
+GUESS_S = 1.0
+"""How long somebody who guesses waits for each further no."""
+
+
+class DeviceStore(Protocol):
+    """What the doors need of the store."""
+
+    async def device_by_token_hash(self, token_hash: str) -> Device | None:
+        """The device with this token."""
+
+    async def put_device(self, device: Device) -> None:
+        """Keep a device."""
+
+    async def revoke_device(self, device: str, at: float | None = None) -> bool:
+        """Take a device's token away."""
+
+
+class Paired(Struct, frozen=True, kw_only=True):
+    """A new device and its token, which is shown this once."""
+
+    token: str
+    device: str
+    role: str
+
+
+class Doors:
+    """Who may come in."""
+
+    def __init__(
+        self, store: DeviceStore, limits: Limits, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._limits = limits
+        self._clock = clock
+        self._codes = Codes(limits)
+        self._throttle = Throttle(limits)
+        self._known: dict[str, Device] = {}
+
+    def issue_code(self, role: str = "owner") -> str:
+        """A one-time code for a link or a QR code."""
+        code = secrets.token_urlsafe(24)
+        self._codes.issue(code, role, self._clock())
+        return code
+
+    async def pair(self, code: str, name: str, source: str) -> Paired | None:
+        """Turn a code into a device with a token; None if the code is not good."""
+        now = self._clock()
+        if self._throttle.too_many(source, now):
+            return None
+        role = self._codes.redeem(code, now)
+        if role is None:
+            self._throttle.failed(source, now)
+            return None
+        return await self.make_device(name, role)
+
+    async def make_device(self, name: str, role: str) -> Paired:
+        """A new device; the token is not kept."""
+        if role not in ROLES:
+            raise UsageError(f"role {role!r} is not one of {', '.join(ROLES)}")
+        now = self._clock()
+        token = secrets.token_urlsafe(32)
+        device = Device(
+            id=str(uuid.uuid4()),
+            name=name.strip()[:80] or "unnamed device",
+            role=role,
+            token_hash=hash_token(token),
+            created=now,
+            last_seen=now,
+        )
+        await self._store.put_device(device)
+        self._known[device.token_hash] = device
+        return Paired(token=token, device=device.id, role=role)
+
+    async def device_of(self, token: str, source: str) -> Device | None:
+        """The device with this token, unless it is unknown, revoked or too long idle.
+
+        Only a wrong token is ever held up, so that nobody can lock an owner out by guessing.
+        """
+        now = self._clock()
+        digest = hash_token(token)
+        device = self._known.get(digest) or await self._store.device_by_token_hash(digest)
+        if not self._is_good(device, now):
+            self._throttle.failed(source, now)
+            if self._throttle.too_many(source, now):
+                await asyncio.sleep(GUESS_S)
+            return None
+        assert device is not None
+        if device.last_seen < now - SEEN_EVERY_S:
+            device = structs.replace(device, last_seen=now)
+            await self._store.put_device(device)
+        self._known[digest] = device
+        return device
+
+    async def revoke(self, device: str) -> bool:
+        """Take a device's token away; it is out from now on."""
+        self._known = {k: d for k, d in self._known.items() if d.id != device}
+        return await self._store.revoke_device(device, self._clock())
+
+    def _is_good(self, device: Device | None, now: float) -> bool:
+        if device is None or device.revoked is not None:
+            return False
+        return device.last_seen >= now - self._limits.token_idle_s

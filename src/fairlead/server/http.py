@@ -1,0 +1,222 @@
+"""The HTTP API beside the socket: what is easier asked once than followed.
+
+Pairing, sessions, search, export, uploads, files, devices, health, metrics. Every handler is an
+entry of a table with its least role (`routes`); the guard here checks the token and the role
+before it runs, and turns every refusal into one form of answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairlead.errors import FairleadError
+from fairlead.server.doors import Doors
+from fairlead.server.files import read_below
+from fairlead.server.limits import Limits
+from fairlead.server.refusal import Refusal
+from fairlead.server.roles import require
+from fairlead.server.routes import Handler, Parameter, Route, openapi
+from fairlead.server.uploads import Uploads
+from fairlead.store.search import Filters
+
+__all__ = ["Api", "Library"]
+
+STATUS = {
+    "not_authenticated": 401,
+    "forbidden": 403,
+    "not_found": 404,
+    "stale": 409,
+    "conflict": 409,
+    "too_large": 413,
+    "too_many": 429,
+    "unavailable": 503,
+    "agent_failed": 502,
+    "internal": 500,
+}
+"""Code of a refusal -> HTTP status; any other is 400."""
+
+
+class Library(Protocol):
+    """What the API needs of the registry and the store."""
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The rows of the lobby's list."""
+
+    def roots(self) -> list[str]:
+        """The folders that sessions work in."""
+
+    async def search(self, query: str, filters: Filters) -> list[Any]:
+        """What fits a query, best first."""
+
+    async def export(self, session: str, form: str) -> tuple[bytes, str] | None:
+        """A session as `json`, `markdown` or `ndjson`, and its media type."""
+
+    def health(self) -> dict[str, Any]:
+        """Whether all is well."""
+
+    def metrics(self) -> str:
+        """Figures in the text form of Prometheus."""
+
+
+class Api:
+    """The handlers."""
+
+    def __init__(
+        self, library: Library, doors: Doors, uploads: Uploads, limits: Limits, version: str
+    ) -> None:
+        self._library = library
+        self._doors = doors
+        self._uploads = uploads
+        self._limits = limits
+        self._version = version
+        self.routes = self._table()
+
+    def _table(self) -> tuple[Route, ...]:
+        session = Parameter(name="session", where="path", about="The session's id.")
+        query = Parameter(name="q", where="query", about="Words to look for.")
+        form = Parameter(
+            name="form", where="query", about="json, markdown or ndjson.", needed=False
+        )
+        path = Parameter(name="path", where="query", about="An absolute path.")
+
+        def route(
+            method: str, path: str, role: str | None, about: str, handler: Handler, **more: Any
+        ) -> Route:
+            return Route(method=method, path=path, role=role, about=about, handler=handler, **more)
+
+        return (
+            route("POST", "/api/pair", None, "Turn a one-time code into a token.", self._pair),
+            route("GET", "/api/health", "viewer", "Whether all is well.", self._health),
+            route("GET", "/api/metrics", "viewer", "Figures for Prometheus.", self._metrics,
+                  returns="text/plain"),
+            route("GET", "/api/openapi.json", "viewer", "This description.", self._openapi),
+            route("GET", "/api/sessions", "viewer", "All sessions.", self._sessions),
+            route("GET", "/api/search", "viewer", "Search all sessions.", self._search,
+                  parameters=(query,)),
+            route("GET", "/api/sessions/{session}/export", "viewer", "A whole session.",
+                  self._export, parameters=(session, form)),
+            route("POST", "/api/uploads", "operator", "Upload a file for a prompt.", self._upload),
+            route("GET", "/api/files", "operator", "A file below a session's folder.", self._file,
+                  parameters=(path,), returns="application/octet-stream"),
+            route("POST", "/api/codes", "owner", "A one-time code for another device.", self._code),
+        )  # fmt: skip
+
+    def guarded(self, route: Route) -> Handler:
+        """A handler that is only reached with a good token of a sufficient role."""
+
+        async def handle(request: Request) -> Response:
+            try:
+                if route.role is not None:
+                    await self._admit(request, route)
+                return await route.handler(request)
+            except Refusal as refusal:
+                return _refused(refusal.code, refusal.message)
+            except FairleadError as problem:
+                return _refused("bad_message", str(problem))
+            except msgspec.DecodeError as problem:
+                return _refused("bad_message", f"the body cannot be read: {problem}")
+
+        return handle
+
+    async def _admit(self, request: Request, route: Route) -> None:
+        header = request.headers.get("authorization", "")
+        scheme, _, token = header.partition(" ")
+        device = None
+        if scheme == "Bearer" and token:
+            device = await self._doors.device_of(token, _source(request))
+        if device is None:
+            raise Refusal("not_authenticated", "a good token is needed")
+        require(device.role, route.role or "owner", route.about)
+
+    async def _pair(self, request: Request) -> Response:
+        class Pairing(msgspec.Struct, forbid_unknown_fields=True):
+            code: str
+            name: str = ""
+
+        asked = msgspec.json.decode(await _body(request, 4096), type=Pairing)
+        paired = await self._doors.pair(asked.code, asked.name, _source(request))
+        if paired is None:
+            raise Refusal("not_authenticated", "this code was used, is too old, or never was")
+        return _json(paired)
+
+    async def _health(self, request: Request) -> Response:
+        return _json(self._library.health())
+
+    async def _metrics(self, request: Request) -> Response:
+        return Response(self._library.metrics(), media_type="text/plain; version=0.0.4")
+
+    async def _openapi(self, request: Request) -> Response:
+        return _json(openapi(self.routes, self._version))
+
+    async def _sessions(self, request: Request) -> Response:
+        return _json({"sessions": self._library.sessions()})
+
+    async def _search(self, request: Request) -> Response:
+        given = request.query_params
+        filters = Filters(
+            session=given.get("session"),
+            project=given.get("project"),
+            kinds=tuple(filter(None, given.get("kinds", "").split(","))),
+            after=_number(given.get("after")),
+            before=_number(given.get("before")),
+        )
+        return _json({"hits": await self._library.search(given.get("q", ""), filters)})
+
+    async def _export(self, request: Request) -> Response:
+        form = request.query_params.get("form", "json")
+        found = await self._library.export(request.path_params["session"], form)
+        if found is None:
+            raise Refusal("not_found", "there is no such session, or no such form")
+        content, media_type = found
+        return Response(content, media_type=media_type)
+
+    async def _upload(self, request: Request) -> Response:
+        return _json(self._uploads.keep(await _body(request, self._limits.upload_bytes)))
+
+    async def _file(self, request: Request) -> Response:
+        path = request.query_params.get("path", "")
+        try:
+            content = read_below(path, self._library.roots(), self._limits.file_bytes)
+        except FairleadError as problem:
+            raise Refusal("not_found", str(problem)) from None
+        return Response(content, media_type="application/octet-stream")
+
+    async def _code(self, request: Request) -> Response:
+        class Wanted(msgspec.Struct, forbid_unknown_fields=True):
+            role: str = "approver"
+
+        wanted = msgspec.json.decode(await _body(request, 4096) or b"{}", type=Wanted)
+        return _json({"code": self._doors.issue_code(wanted.role), "seconds": self._limits.code_s})
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise Refusal("too_large", f"at most {limit:,} bytes are taken here")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def _refused(code: str, message: str) -> Response:
+    return _json({"code": code, "message": message}, STATUS.get(code, 400))
+
+
+def _source(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
