@@ -22,6 +22,7 @@ from fairlead import (
     OptionError,
     Options,
     PermissionRequest,
+    ProcessError,
     ReaderOverrun,
     Session,
     SessionClosed,
@@ -424,3 +425,32 @@ async def test_a_recording_holds_every_line_of_both_directions(rude: Rude, tmp_p
     from_cli = [line.line for line in lines if line.direction == "out"]
     assert [m.raw for m in received] == from_cli[-len(received) :]
     assert [line.at for line in lines] == sorted(line.at for line in lines)
+
+
+class Faulty:
+    """An observer that breaks its promise not to raise."""
+
+    def received(self, messages: list[AnyMessage], at: float) -> None:
+        if any(isinstance(message, Result) for message in messages):
+            raise ZeroDivisionError("a bug")
+
+    def sent(self, message: object, line: bytes, at: float) -> None: ...
+
+    def prompt_moved(self, move: object, at: float) -> None: ...
+
+    def exited(self, returncode: int, at: float) -> None: ...
+
+
+async def test_a_bug_in_the_pump_ends_everybody_who_waits(
+    rude: Rude, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with session(rude("flood")) as live:
+        live.observe(Faulty())
+        reader = live.messages()
+        await live.send("3")
+        held = await live.send("never sent")
+        with pytest.raises(ProcessError, match="Fairlead itself failed: ZeroDivisionError"):
+            await collect(reader)
+        with pytest.raises(ProcessError, match="Fairlead itself failed"):
+            await asyncio.wait_for(held.wait(), 10)
+    assert "cannot go on" in caplog.text

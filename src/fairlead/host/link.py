@@ -8,6 +8,7 @@ Handlers of the caller run in tasks of their own. Below: `engine`, `process`. Ab
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from fairlead.errors import (
     ControlError,
     ControlTimeout,
     FairleadError,
+    ProcessError,
     SessionClosed,
     UsageError,
 )
@@ -39,6 +41,10 @@ from fairlead.wire.inputs import Input
 __all__ = ["Link", "Observer"]
 
 _CONTROL = frozenset({ControlRequest, ControlResponse, ControlCancelRequest})
+
+log = logging.getLogger("fairlead")
+
+AT_ONCE = Graces(after_eof=0.0, after_term=0.5, after_kill=5.0)
 
 TELL_TIMEOUT_S = 60.0
 """How long a request stays on the books whose answer nobody waits for."""
@@ -75,7 +81,7 @@ class Link:
         self.turns = TurnBook()
         self.observers: list[Observer] = []
         self.readers: list[Reader[AnyMessage]] = []
-        self.exit_error: AgentExited | None = None
+        self.exit_error: ProcessError | None = None
         """Why the process ended, if it should not have."""
         self.closing = False
         self._answerer = answerer
@@ -149,10 +155,23 @@ class Link:
     def _on_stdout(self, chunk: bytes) -> None:
         engine = self.engine
         before = engine.control_lines
-        messages = engine.feed(chunk)
-        if messages:
-            self._deliver(messages, len(chunk), has_control=engine.control_lines != before)
-        self.settle()
+        try:
+            messages = engine.feed(chunk)
+            if messages:
+                self._deliver(messages, len(chunk), has_control=engine.control_lines != before)
+            self.settle()
+        except Exception as bug:  # noqa: BLE001 - a bug of ours, told below
+            self._break(bug)
+
+    def _break(self, bug: Exception) -> None:
+        """A bug of ours, or of an observer: everybody is told, for a half-read line is a lie.
+
+        Left alone, asyncio would write it to its log, and every reader would wait for ever.
+        """
+        log.exception("the session cannot go on")
+        if self.exit_error is None:
+            self.exit_error = ProcessError(f"Fairlead itself failed: {type(bug).__name__}: {bug}")
+            self._ending_task = self._loop.create_task(self.process.close(AT_ONCE))
 
     def _on_stderr(self, chunk: bytes) -> None:
         if self._told_stderr is not None:
@@ -245,7 +264,7 @@ class Link:
         self.settle()
         engine = self.engine
         unfinished = engine.prompts.busy or engine.results == 0 or returncode != 0
-        if unfinished and not self.closing:
+        if unfinished and not self.closing and self.exit_error is None:
             stderr = str(self.process.stderr)
             last = engine.last_result
             said = last.text if last is not None and not last.ok else ""

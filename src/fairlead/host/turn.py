@@ -63,8 +63,8 @@ class Turn:
     def __await__(self) -> Generator[Any, None, Result]:
         return self.wait().__await__()
 
-    def __aiter__(self) -> Turn:
-        return self
+    def __aiter__(self) -> Reader[AnyMessage]:
+        return self._reader  # Itself an iterator: a step less for every message.
 
     async def __anext__(self) -> AnyMessage:
         return await self._reader.__anext__()
@@ -134,6 +134,8 @@ class TurnBook:
 
 def _until(messages: list[AnyMessage], result: Result | None) -> list[AnyMessage]:
     """The messages up to a result; what follows it belongs to somebody else."""
+    if result is None:
+        return messages
     for number, message in enumerate(messages):
         if message is result:
             return messages[: number + 1]

@@ -47,7 +47,8 @@ PLAIN = {
 def generate() -> str:
     """The whole file."""
     structs: dict[str, type[msgspec.Struct]] = {}
-    for kind in (*_members(UNIONS.values()), snapshot.Snapshot):
+    kinds: list[type[msgspec.Struct]] = [*_members(UNIONS.values()), snapshot.Snapshot]
+    for kind in kinds:
         _collect(kind, structs)
     parts = [HEADER, f"export const PROTOCOL = {messages.PROTOCOL};"]
     parts += [

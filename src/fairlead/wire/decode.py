@@ -75,6 +75,7 @@ def decode_lines(lines: list[bytes | Oversized]) -> list[AnyMessage]:
     chunk instead of one per line.
     """
     first = _FIRST.decode
+    second = _SYSTEM.decode
     keep = force_setattr
     messages: list[AnyMessage] = []
     append = messages.append
@@ -82,9 +83,11 @@ def decode_lines(lines: list[bytes | Oversized]) -> list[AnyMessage]:
         try:
             message: Any = first(line)  # type: ignore[arg-type]
             kind = type(message)
-            if kind is _SystemHead or kind is _RequestHead:
+            if kind is _RequestHead:
                 message = decode(line)  # type: ignore[arg-type]
             else:
+                if kind is _SystemHead:
+                    message = second(line)  # type: ignore[arg-type]
                 keep(message, "raw", line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
             if isinstance(line, Oversized):

@@ -1,0 +1,1 @@
+"""Fairlead beside the official SDKs: how much processor time each takes to read one CLI."""
