@@ -30,6 +30,7 @@ class Agent:
     introduction: str
     options: dict[str, Any] = field(default_factory=dict)
     """Fields of `Options`."""
+    demo: bool = False
 
 
 def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +60,7 @@ async def choose(arguments: argparse.Namespace) -> AsyncIterator[Agent]:
         yield Agent(f"{name} in {arguments.cwd}.", {**chosen, "agent": name, "cwd": arguments.cwd})
         return
     async with _demo() as agent:
-        yield Agent(agent.introduction, {**chosen, **agent.options})
+        yield Agent(agent.introduction, {**chosen, **agent.options}, demo=True)
 
 
 @asynccontextmanager

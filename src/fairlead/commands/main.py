@@ -16,6 +16,7 @@ from fairlead.errors import FairleadError
 __all__ = ["main"]
 
 SUBCOMMANDS = {
+    "serve": "start the server and its web app",
     "run": "stream one prompt and print what comes of it",
     "chat": "hold a conversation in the terminal",
     "replay": "fold a recording and print the conversation",

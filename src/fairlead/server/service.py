@@ -1,0 +1,208 @@
+"""A whole server: store, registry, doors, sockets, API, and uvicorn around them.
+
+    async with Service(data=folder, options=Options(agent="claude")) as service:
+        print(service.launch_link())
+        await service.run()
+
+The one place where everything is put together; it decides nothing itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket as sockets_of_the_system
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import uvicorn
+
+from fairlead.errors import OptionError, UsageError
+from fairlead.host.options import Options
+from fairlead.server.app import build
+from fairlead.server.bridge import Bridge
+from fairlead.server.doors import Doors
+from fairlead.server.gatekeeper import allowed_authorities
+from fairlead.server.http import Api
+from fairlead.server.library import ServerLibrary
+from fairlead.server.limits import Limits
+from fairlead.server.policy import Policy
+from fairlead.server.registry import Registry
+from fairlead.server.sockets import Sockets
+from fairlead.server.static import StaticFiles
+from fairlead.server.uploads import Uploads
+from fairlead.store.imports import CliSessions
+from fairlead.store.sqlite import SqliteStore
+from fairlead.wire.blocks import Block
+
+__all__ = ["Address", "Service", "open_service"]
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a server listens, and how it may be called."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0 takes a free one."""
+    names: tuple[str, ...] = ()
+    """More names that clients may call it by."""
+    certificate: Path | None = None
+    key: Path | None = None
+    plain_http: bool = False
+    """The operator understands that anybody on the network can read everything."""
+
+    def __post_init__(self) -> None:
+        if self.host not in LOOPBACK and self.certificate is None and not self.plain_http:
+            raise OptionError(
+                "host",
+                f"{self.host} can be reached from other machines, and without TLS anybody on the "
+                "way can read and take over your sessions.",
+                "Give --certificate and --key, or --i-understand-plain-http.",
+            )
+
+    @property
+    def secure(self) -> bool:
+        """Whether it speaks TLS."""
+        return self.certificate is not None
+
+
+@dataclass(slots=True, kw_only=True)
+class Service:
+    """A server that is put together and listens."""
+
+    address: Address
+    port: int
+    registry: Registry
+    store: SqliteStore
+    doors: Doors
+    sockets: Sockets
+    _server: uvicorn.Server
+    _listener: sockets_of_the_system.socket
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def base_url(self) -> str:
+        """Where a browser on this machine finds it."""
+        scheme = "https" if self.address.secure else "http"
+        host = "127.0.0.1" if self.address.host in ("0.0.0.0", "::") else self.address.host
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def launch_link(self, role: str = "owner") -> str:
+        """The address with a one-time code in its fragment, which no server ever sees."""
+        return f"{self.base_url}/#code={self.doors.issue_code(role)}"
+
+    async def run(self) -> None:
+        """Serve until `stop`."""
+        await self._server.serve(sockets=[self._listener])
+
+    def stop(self) -> None:
+        """End, cleanly; a second call ends at once."""
+        if self._server.should_exit:
+            self._server.force_exit = True
+        self._server.should_exit = True
+
+
+@asynccontextmanager
+async def open_service(
+    *,
+    data: Path,
+    options: Options,
+    agent: str,
+    address: Address | None = None,
+    policy: Policy | None = None,
+    limits: Limits | None = None,
+    projects: Path | None = None,
+) -> AsyncIterator[Service]:
+    """Put a server together; `projects` is where the CLI keeps its own sessions."""
+    address, limits = address or Address(), limits or Limits()
+    listener = _listen(address)
+    port = int(listener.getsockname()[1])
+    async with AsyncExitStack() as stack:
+        stack.callback(listener.close)
+        store = await stack.enter_async_context(SqliteStore(data))
+        doors = Doors(store, limits)
+        uploads = Uploads(data / "uploads", limits)
+
+        async def upload(upload_id: str, name: str) -> Block:
+            return await asyncio.to_thread(uploads.block, upload_id, name)
+
+        async def revoke(device: str) -> bool:
+            revoked = await doors.revoke(device)
+            await sockets.cut_off(device)
+            return revoked
+
+        registry = Registry(
+            store,
+            limits=limits,
+            policy=policy,
+            options=options,
+            cli=CliSessions(projects, store) if projects is not None else None,
+            upload=upload,
+            revoke=revoke,
+            version=version("fairlead"),
+        )
+        await stack.enter_async_context(registry)
+        sockets = Sockets(
+            registry, doors, limits, version=version("fairlead"), agent=agent, epoch=store.epoch
+        )
+        library = ServerLibrary(registry, store, lambda: sockets.count)
+        app = build(
+            api=Api(library, doors, uploads, limits, version("fairlead")),
+            sockets=sockets,
+            bridge=Bridge(registry, doors, limits).serve,
+            static=StaticFiles(),
+            authorities=allowed_authorities(address.host, port, address.names),
+            limits=limits,
+            stop=registry.close,
+        )
+        yield Service(
+            address=address,
+            port=port,
+            registry=registry,
+            store=store,
+            doors=doors,
+            sockets=sockets,
+            _server=uvicorn.Server(_config(app, address, limits)),
+            _listener=listener,
+        )
+
+
+def _config(app: object, address: Address, limits: Limits) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        ws="websockets-sansio",
+        ws_max_size=limits.message_bytes,
+        ws_ping_interval=limits.ping_s,
+        ws_ping_timeout=limits.dead_s - limits.ping_s,
+        ws_per_message_deflate=False,
+        h11_max_incomplete_event_size=limits.header_bytes,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=str(address.key) if address.key else None,
+        timeout_graceful_shutdown=5,
+    )
+
+
+def _listen(address: Address) -> sockets_of_the_system.socket:
+    family = (
+        sockets_of_the_system.AF_INET6 if ":" in address.host else sockets_of_the_system.AF_INET
+    )
+    listener = sockets_of_the_system.socket(family, sockets_of_the_system.SOCK_STREAM)
+    listener.setsockopt(sockets_of_the_system.SOL_SOCKET, sockets_of_the_system.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address.host, address.port))
+    except OSError as problem:
+        listener.close()
+        raise UsageError(
+            f"cannot listen on {address.host}:{address.port}: {problem.strerror}. "
+            "Another server may run there; stop it, or choose another --port."
+        ) from None
+    return listener
