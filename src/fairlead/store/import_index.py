@@ -1,0 +1,70 @@
+"""The indexed_files table: what `imports` knows of the CLI's transcript files, as a cache.
+
+Everything here can be read again from the files; a row that cannot be read is left out.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+__all__ = ["IndexedFile", "forget", "put", "rows"]
+
+
+class IndexedFile(Struct, frozen=True, kw_only=True):
+    """What was learnt of one transcript file, and up to where it was read."""
+
+    path: str
+    """Relative to the projects folder."""
+    inode: int
+    size: int
+    modified_ns: int
+    offset: int = 0
+    """Where the first line begins that was not complete when the file was read."""
+    mark: int = 0
+    """A checksum of the bytes before `offset`: a file that was rewritten has another."""
+    cwd: str = ""
+    title: str = ""
+    custom_title: str = ""
+    first_prompt: str = ""
+    created: float = 0.0
+    last_activity: float = 0.0
+    messages: int = 0
+    last_message: str = ""
+    """The id of the last answer, which has a record for each of its blocks."""
+    version: str = ""
+    git_branch: str = ""
+    broken: int = 0
+    """Lines that are no JSON objects."""
+
+
+_decode = msgspec.json.Decoder(IndexedFile).decode
+
+
+def rows(db: sqlite3.Connection, root: str) -> list[IndexedFile]:
+    """All rows of a projects folder."""
+    found = []
+    for (row,) in db.execute("SELECT row FROM indexed_files WHERE root = ?", (root,)):
+        try:
+            found.append(_decode(row))
+        except msgspec.DecodeError:
+            continue
+    return found
+
+
+def put(db: sqlite3.Connection, root: str, files: Sequence[IndexedFile]) -> None:
+    """Store rows in place of those of the same path."""
+    db.executemany(
+        "INSERT OR REPLACE INTO indexed_files VALUES (?, ?, ?)",
+        [(root, one.path, msgspec.json.encode(one)) for one in files],
+    )
+
+
+def forget(db: sqlite3.Connection, root: str, paths: Sequence[str]) -> None:
+    """Remove rows."""
+    db.executemany(
+        "DELETE FROM indexed_files WHERE root = ? AND path = ?", [(root, one) for one in paths]
+    )

@@ -1,0 +1,68 @@
+"""The steps that lead from an empty file to the newest schema, numbered from 1.
+
+A step that was released is never changed; what is new is a new step. How they are applied is
+`schema`.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+__all__ = ["MIGRATIONS", "Migration"]
+
+
+class Migration(Struct, frozen=True):
+    """Statements that lead from version `number` - 1 to `number`."""
+
+    number: int
+    statements: tuple[str, ...]
+
+
+_LOG = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE streams (key INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE,"
+    " project TEXT NOT NULL DEFAULT '')",
+    # `checksum` finds a changed byte where SQLite, whose pages have none, does not look.
+    "CREATE TABLE events (stream INTEGER NOT NULL, seq INTEGER NOT NULL, direction TEXT NOT NULL,"
+    " at REAL NOT NULL, line BLOB NOT NULL, checksum INTEGER NOT NULL)",
+    "CREATE UNIQUE INDEX events_by_seq ON events (stream, seq)",
+    "CREATE TRIGGER events_stay BEFORE UPDATE ON events"
+    " BEGIN SELECT RAISE(ABORT, 'events are never changed'); END",
+    "CREATE TABLE snapshots (stream INTEGER NOT NULL, seq INTEGER NOT NULL, state BLOB NOT NULL,"
+    " PRIMARY KEY (stream, seq))",
+)
+_TABLES = (
+    "CREATE TABLE sessions (id TEXT PRIMARY KEY, last_activity REAL NOT NULL, row BLOB NOT NULL)",
+    "CREATE TABLE devices (id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL,"
+    " token_hash TEXT NOT NULL UNIQUE, created REAL NOT NULL, last_seen REAL NOT NULL,"
+    " revoked REAL)",
+    "CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL,"
+    " action TEXT NOT NULL, session TEXT, device TEXT, details BLOB NOT NULL)",
+    "CREATE INDEX audit_by_session ON audit (session, id)",
+    "CREATE TRIGGER audit_stays BEFORE UPDATE ON audit"
+    " BEGIN SELECT RAISE(ABORT, 'the audit is never changed'); END",
+    "CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit"
+    " BEGIN SELECT RAISE(ABORT, 'the audit is never changed'); END",
+    "CREATE TABLE drafts (session TEXT NOT NULL, device TEXT NOT NULL, text TEXT NOT NULL,"
+    " at REAL NOT NULL, PRIMARY KEY (session, device)) WITHOUT ROWID",
+    "CREATE TABLE intents (client TEXT NOT NULL, n INTEGER NOT NULL, result BLOB NOT NULL,"
+    " PRIMARY KEY (client, n)) WITHOUT ROWID",
+    "CREATE TABLE indexed_files (root TEXT NOT NULL, path TEXT NOT NULL, row BLOB NOT NULL,"
+    " PRIMARY KEY (root, path)) WITHOUT ROWID",
+)
+_SEARCH = (
+    "CREATE TABLE entries (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, item TEXT NOT NULL,"
+    " kind TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, UNIQUE (stream, item, kind))",
+    "CREATE VIRTUAL TABLE entry_words USING fts5 (body, content = 'entries', content_rowid = 'id',"
+    " tokenize = 'unicode61 remove_diacritics 2')",
+    "CREATE TRIGGER entries_come AFTER INSERT ON entries BEGIN"
+    " INSERT INTO entry_words (rowid, body) VALUES (new.id, new.body); END",
+    "CREATE TRIGGER entries_go AFTER DELETE ON entries BEGIN"
+    " INSERT INTO entry_words (entry_words, rowid, body) VALUES ('delete', old.id, old.body); END",
+    "CREATE TRIGGER entries_change AFTER UPDATE OF body ON entries BEGIN"
+    " INSERT INTO entry_words (entry_words, rowid, body) VALUES ('delete', old.id, old.body);"
+    " INSERT INTO entry_words (rowid, body) VALUES (new.id, new.body); END",
+)
+
+MIGRATIONS = (Migration(1, _LOG), Migration(2, _TABLES), Migration(3, _SEARCH))
+"""All steps; the number of the last is the version this Fairlead reads and writes."""

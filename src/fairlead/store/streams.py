@@ -1,0 +1,34 @@
+"""A small number for each session, so that a million events need not repeat its UUID.
+
+The project (working folder) of a session is kept here too, because search filters by it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+__all__ = ["key_of", "place", "take_key"]
+
+
+def key_of(db: sqlite3.Connection, session: str) -> int | None:
+    """The number of a session, if it has one."""
+    found = db.execute("SELECT key FROM streams WHERE session = ?", (session,)).fetchone()
+    return int(found[0]) if found else None
+
+
+def take_key(db: sqlite3.Connection, session: str) -> int:
+    """The number of a session; a new one if it has none."""
+    key = key_of(db, session)
+    if key is None:
+        key = db.execute("INSERT INTO streams (session) VALUES (?)", (session,)).lastrowid
+    return int(key or 0)
+
+
+def place(db: sqlite3.Connection, session: str, project: str) -> int:
+    """Note the project of a session and give its number."""
+    key = take_key(db, session)
+    if project:
+        db.execute(
+            "UPDATE streams SET project = ? WHERE key = ? AND project <> ?", (project, key, project)
+        )
+    return key

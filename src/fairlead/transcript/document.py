@@ -1,0 +1,147 @@
+"""The public state as typed values: lists of rows, parts that are one value each, open texts.
+
+Only `Fold` changes it, by the same operations that go out as changes. Rows are frozen and
+replaced. A text that grows is kept as a list of pieces beside its row and joined when somebody
+looks, so that one delta costs the same however long the text or the session is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, structs
+
+from fairlead.transcript.changes import units
+from fairlead.transcript.model import Ledger, Session, Status
+
+__all__ = ["LISTS", "Document", "Tail"]
+
+LISTS = ("items", "turns", "pending", "settled", "tasks", "background", "files")
+"""The sections that are lists of rows; the parts are session, status and ledger."""
+
+
+class Tail:
+    """A text that is still growing; one that is not `open` any more takes no further piece."""
+
+    __slots__ = ("field", "length", "open", "pieces")
+
+    def __init__(self, field: str, text: str) -> None:
+        self.field = field
+        self.pieces = [text]
+        self.length = units(text)
+        self.open = True
+
+
+class Document:
+    """The sections of a transcript."""
+
+    __slots__ = ("order", "parts", "rows", "tails")
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {name: {} for name in LISTS}
+        self.order: dict[str, list[str]] = {name: [] for name in LISTS}
+        self.parts: dict[str, Any] = {"session": Session(), "status": Status(), "ledger": Ledger()}
+        self.tails: dict[tuple[str, str], Tail] = {}
+
+    def fork(self) -> Document:
+        """A copy that shares every row with this one."""
+        new = Document.__new__(Document)
+        new.rows = {name: dict(rows) for name, rows in self.rows.items()}
+        new.order = {name: list(order) for name, order in self.order.items()}
+        new.parts = dict(self.parts)
+        new.tails = {}
+        for key in list(self.tails):
+            self._join(key)
+            tail = self.tails[key]
+            new.tails[key] = Tail(tail.field, tail.pieces[0])
+        return new
+
+    def get(self, to: str, row_id: str) -> Any:
+        """A row with its texts joined, or None."""
+        if (to, row_id) in self.tails:
+            self._join((to, row_id))
+        return self.rows[to].get(row_id)
+
+    def to_set(self, to: str, row_id: str, fields: dict[str, Any]) -> Any:
+        """A row for comparing these fields; a text that grows is joined only if it is one."""
+        tail = self.tails.get((to, row_id))
+        if tail is not None and tail.field in fields:
+            self._join((to, row_id))
+        return self.rows[to][row_id]
+
+    def all(self, to: str) -> tuple[Any, ...]:
+        """The rows of a list in their order, texts joined."""
+        for key in self.tails:
+            if key[0] == to:
+                self._join(key)
+        rows = self.rows[to]
+        return tuple(rows[row_id] for row_id in self.order[to])
+
+    def add(self, to: str, row: Any, before: str | None) -> None:
+        """Put a row before another, or at the end."""
+        order = self.order[to]
+        self.rows[to][row.id] = row
+        if before is None:
+            order.append(row.id)
+        else:
+            order.insert(_place(order, before), row.id)
+
+    def set(self, to: str, row_id: str | None, fields: dict[str, Any]) -> None:
+        """Set fields of a row or of a part."""
+        if row_id is None:
+            self.parts[to] = structs.replace(self.parts[to], **fields)
+            return
+        tail = self.tails.get((to, row_id))
+        if tail is not None and tail.field in fields:
+            self._drop((to, row_id))
+        self.rows[to][row_id] = structs.replace(self.rows[to][row_id], **fields)
+
+    def tail(self, to: str, row_id: str, field: str) -> Tail:
+        """The growing text of a row; one field of a row grows at a time."""
+        key = (to, row_id)
+        tail = self.tails.get(key)
+        if tail is None or tail.field != field:
+            text = getattr(self.get(to, row_id), field)
+            self._drop(key)
+            tail = self.tails[key] = Tail(field, text)
+        return tail
+
+    def close(self, to: str, row_id: str) -> None:
+        """The text of a row will not grow any more."""
+        if (to, row_id) in self.tails:
+            self._join((to, row_id))
+            self._drop((to, row_id))
+
+    def remove(self, to: str, row_id: str) -> None:
+        """Take a row out."""
+        self._drop((to, row_id))
+        del self.rows[to][row_id]
+        order = self.order[to]
+        del order[_place(order, row_id)]
+
+    def replace(self, to: str, rows: tuple[Any, ...]) -> None:
+        """New rows in the place of all of a list."""
+        self.rows[to] = {row.id: row for row in rows}
+        self.order[to] = [row.id for row in rows]
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        tail = self.tails.pop(key, None)
+        if tail is not None:
+            tail.open = False
+
+    def _join(self, key: tuple[str, str]) -> None:
+        tail = self.tails[key]
+        to, row_id = key
+        row: Struct = self.rows[to][row_id]
+        if len(tail.pieces) > 1:
+            text = "".join(tail.pieces)
+            tail.pieces[:] = [text]
+            self.rows[to][row_id] = structs.replace(row, **{tail.field: text})
+
+
+def _place(order: list[str], row_id: str) -> int:
+    """Where a row is; from the end, because changes are about what is new."""
+    for place in range(len(order) - 1, -1, -1):
+        if order[place] == row_id:
+            return place
+    raise LookupError(row_id)

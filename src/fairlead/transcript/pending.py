@@ -1,0 +1,269 @@
+"""Requests of the CLI that a person must answer, keyed by request id, several at once.
+
+Each leaves `pending` once and stands in `settled` with how it ended: answered, cancelled (the
+CLI withdrew it), superseded (it was settled without an answer, or asked anew), process_ended.
+Hooks and MCP messages are the host's own business and are not here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairlead.transcript import plain
+from fairlead.transcript.calls import new_call, readable, tool_item
+from fairlead.transcript.facts import Decided
+from fairlead.transcript.fold import Fold
+from fairlead.transcript.model import FINAL_TOOL_STATES, Pending, Settled, UnknownItem
+from fairlead.wire.control import (
+    CanUseTool,
+    ControlCancelRequest,
+    ControlRequest,
+    Elicitation,
+    PendingRequest,
+    RequestUserDialog,
+    UnknownRequest,
+)
+from fairlead.wire.inputs import Answer, AnswerError
+from fairlead.wire.tolerant import Misfit, build
+from fairlead.wire.updates import UnknownUpdate
+
+__all__ = [
+    "end_all",
+    "on_answer",
+    "on_answer_error",
+    "on_cancel",
+    "on_decided",
+    "on_request",
+    "rearm",
+    "supersede",
+]
+
+_KIND_BY_TOOL = {"AskUserQuestion": "question", "ExitPlanMode": "plan"}
+
+
+def on_request(fold: Fold, message: ControlRequest) -> None:
+    """The CLI asks; the same question twice is one question."""
+    request = message.request
+    if _known(fold, message.request_id):
+        return
+    fold.memory.heard = True
+    if isinstance(request, CanUseTool):
+        _ask_for_tool(fold, message.request_id, request)
+    elif isinstance(request, Elicitation):
+        _open(fold, _elicitation(fold, message.request_id, request))
+    elif isinstance(request, RequestUserDialog):
+        _open(fold, _dialog(fold, message.request_id, request))
+    elif isinstance(request, UnknownRequest):
+        fold.show(
+            UnknownItem(
+                id=fold.unused(message.request_id),
+                turn=fold.memory.turn,
+                at=fold.at,
+                type=f"control_request/{request.subtype_name}",
+                problem=request.problem,
+                data=request.data,
+            )
+        )
+
+
+def rearm(fold: Fold, requests: tuple[PendingRequest, ...] | None) -> None:
+    """A repeated `initialize` lists what is still open (TRUTH 1.8)."""
+    for one in requests or ():
+        plain_request = plain.mapping(one.request)
+        inner = plain.mapping(plain_request.get("request")) or plain_request
+        request_id = one.request_id or plain.text(plain_request.get("request_id"))
+        try:
+            request = build(CanUseTool | Elicitation | RequestUserDialog, inner, [])
+        except Misfit:
+            continue
+        if request_id:
+            on_request(fold, ControlRequest(request_id=request_id, request=request))
+
+
+def on_answer(fold: Fold, answer: Answer) -> None:
+    """The host answered. A late or second answer changes nothing, as it does for the CLI."""
+    request = fold.get("pending", answer.request_id)
+    if request is None:
+        return
+    response = answer.response
+    _settle(fold, request, "answered", response)
+    if plain.mapping(response).get("interrupt") is True:
+        fold.memory.interrupting = True
+    if request.tool is not None:
+        _decide(fold, request, response)
+
+
+def on_answer_error(fold: Fold, answer: AnswerError) -> None:
+    """The host could not answer; for a permission that is a denial (TRUTH 1.2)."""
+    request = fold.get("pending", answer.request_id)
+    if request is None:
+        return
+    _settle(fold, request, "answered", {"error": answer.error})
+    if request.tool is not None:
+        _decide(fold, request, {"behavior": "deny", "message": answer.error})
+
+
+def on_cancel(fold: Fold, message: ControlCancelRequest) -> None:
+    """The CLI withdrew its request."""
+    request = fold.get("pending", message.request_id)
+    if request is not None:
+        _settle(fold, request, "cancelled", None)
+        _resume(fold, request.tool)
+
+
+def on_decided(fold: Fold, fact: Decided) -> None:
+    """Who answered; may be told before or after the answer itself."""
+    fold.memory.deciders[fact.request_id] = fact.by
+    settled = fold.get("settled", fact.request_id)
+    if settled is None:
+        return
+    fold.set("settled", settled.id, by=fact.by)
+    item = fold.item(settled.tool) if settled.tool is not None else None
+    if item is not None and plain.mapping(item.decision).get("request") == settled.id:
+        fold.set("items", item.id, decision={**item.decision, "by": fact.by})
+
+
+def supersede(fold: Fold, item_id: str) -> None:
+    """The call was settled without an answer to what was asked about it."""
+    for request_id in tuple(fold.memory.open_pending.get(item_id, ())):
+        _settle(fold, fold.get("pending", request_id), "superseded", None)
+
+
+def end_all(fold: Fold) -> None:
+    """The process is gone, and with it everything it asked."""
+    for request_id in fold.ids("pending"):
+        _settle(fold, fold.get("pending", request_id), "process_ended", None)
+
+
+def _known(fold: Fold, request_id: str) -> bool:
+    rows = fold.document.rows
+    return request_id in rows["pending"] or request_id in rows["settled"]
+
+
+def _ask_for_tool(fold: Fold, request_id: str, request: CanUseTool) -> None:
+    item = tool_item(fold, request.tool_use_id) if request.tool_use_id else None
+    if item is None:
+        parent = fold.memory.agents.get(request.agent_id or "")
+        item_id = new_call(fold, request.tool_use_id, request.tool_name, parent)
+        fold.set("items", item_id, input=request.input)
+    else:
+        item_id = item.id
+        supersede(fold, item_id)
+    if item is None or item.state not in FINAL_TOOL_STATES:
+        fold.set("items", item_id, state="awaiting")
+    title = request.title or request.display_name or readable(request.tool_name)[0]
+    _open(
+        fold,
+        Pending(
+            id=request_id,
+            kind=_KIND_BY_TOOL.get(request.tool_name, "permission"),
+            at=fold.at,
+            tool=item_id,
+            tool_name=request.tool_name,
+            title=title,
+            input=request.input,
+            suggestions=tuple(_update(one) for one in request.permission_suggestions or ()),
+            reason=request.decision_reason,
+            reason_type=request.decision_reason_type,
+            blocked_path=request.blocked_path,
+            description=request.description,
+            agent=request.agent_id,
+        ),
+    )
+
+
+def _elicitation(fold: Fold, request_id: str, request: Elicitation) -> Pending:
+    return Pending(
+        id=request_id,
+        kind="elicitation",
+        at=fold.at,
+        title=request.title or request.display_name or request.mcp_server_name,
+        description=request.message or request.description,
+        details={
+            "server": request.mcp_server_name,
+            "mode": request.mode,
+            "url": request.url,
+            "schema": request.requested_schema,
+            "order": request.property_order,
+        },
+    )
+
+
+def _dialog(fold: Fold, request_id: str, request: RequestUserDialog) -> Pending:
+    return Pending(
+        id=request_id,
+        kind="dialog",
+        at=fold.at,
+        tool=fold.memory.tools.get(request.tool_use_id or ""),
+        title=request.dialog_kind,
+        details={"dialog": request.dialog_kind, "payload": request.payload},
+    )
+
+
+def _open(fold: Fold, request: Pending) -> None:
+    fold.add("pending", request)
+    if request.tool is not None:
+        fold.memory.open_pending.setdefault(request.tool, []).append(request.id)
+
+
+def _settle(fold: Fold, request: Pending, outcome: str, answer: dict[str, Any] | None) -> None:
+    fold.remove("pending", request.id)
+    fold.add(
+        "settled",
+        Settled(
+            id=request.id,
+            kind=request.kind,
+            tool=request.tool,
+            tool_name=request.tool_name,
+            at=request.at,
+            ended=fold.at,
+            outcome=outcome,
+            answer=answer,
+            by=fold.memory.deciders.get(request.id),
+        ),
+    )
+    still_open = fold.memory.open_pending.get(request.tool or "")
+    if still_open is not None:
+        still_open.remove(request.id)
+        if not still_open:
+            del fold.memory.open_pending[request.tool or ""]
+
+
+def _decide(fold: Fold, request: Pending, response: dict[str, Any]) -> None:
+    item = fold.item(request.tool or "")
+    if item is None:
+        return
+    behavior = plain.text(response.get("behavior")) or "invalid"
+    edited = response.get("updatedInput")
+    fold.set(
+        "items",
+        item.id,
+        decision={
+            "behavior": behavior,
+            "source": "user",
+            "reason": request.reason,
+            "by": fold.memory.deciders.get(request.id),
+            "request": request.id,
+            "message": response.get("message"),
+            "edited": bool(edited) and edited != request.input,
+            "permissions": response.get("updatedPermissions"),
+        },
+    )
+    if behavior == "deny" and item.state not in FINAL_TOOL_STATES:
+        fold.set("items", item.id, state="denied")
+    else:
+        _resume(fold, request.tool)
+
+
+def _resume(fold: Fold, item_id: str | None) -> None:
+    """A call that waited for this request goes on, if it waits for no other."""
+    item = fold.item(item_id) if item_id is not None else None
+    if item is None or item.state != "awaiting" or fold.memory.open_pending.get(item.id):
+        return
+    fold.set("items", item.id, state="running", started=fold.at)
+
+
+def _update(update: Any) -> Any:
+    return update.data if isinstance(update, UnknownUpdate) else msgspec.to_builtins(update)

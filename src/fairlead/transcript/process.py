@@ -1,0 +1,59 @@
+"""The CLI process came or went; only the host can tell.
+
+When it goes, everything that hung on it ends: the turn, its tools, open requests, background
+tasks, prompts it had not begun. A resumed session goes on in the same transcript.
+"""
+
+from __future__ import annotations
+
+from fairlead.transcript import background, notices, pairing, pending, queue, streaming, turns
+from fairlead.transcript.facts import ProcessExited, ProcessStarted
+from fairlead.transcript.fold import Fold
+
+__all__ = ["on_exited", "on_started"]
+
+
+def on_started(fold: Fold, fact: ProcessStarted) -> None:
+    """A process was started, to begin a session or to go on with one."""
+    memory = fold.memory
+    if memory.process == "running":
+        _end_everything(fold)
+    memory.process = "running"
+    memory.heard = memory.names_prompts = memory.exit_expected = False
+    memory.fresh_process = memory.fresh_init = True
+    memory.cli_state = None
+    fold.put("status", returncode=None, detail=None)
+    if fact.resumed is not None:
+        notices.note(fold, "resumed", data={"session": fact.resumed})
+
+
+def on_exited(fold: Fold, fact: ProcessExited) -> None:
+    """The process is gone. An early end is a failure whatever its code (TRUTH 4.11)."""
+    memory = fold.memory
+    cut_off = memory.turn is not None
+    _end_everything(fold)
+    memory.process = "exited"
+    memory.exit_expected = fact.expected or (not cut_off and _ended_well(fold, fact.returncode))
+    detail = fact.stderr.strip() or None
+    fold.put("status", returncode=fact.returncode, detail=detail)
+
+
+def _ended_well(fold: Fold, returncode: int | None) -> bool:
+    """After the end of its input a CLI ends with 1 if its last turn failed (TRUTH 1.5)."""
+    outcome = fold.memory.last_outcome
+    if outcome is None:
+        return returncode == 0 and fold.memory.heard
+    return returncode == 0 or (returncode == 1 and outcome not in ("success", "unknown"))
+
+
+def _end_everything(fold: Fold) -> None:
+    pending.end_all(fold)
+    for source in tuple(fold.memory.streams):
+        streaming.drop(fold, source)
+    background.lose_all(fold)
+    turns.close_turn(fold, "process_ended")
+    pairing.close_tools(fold, everything=True)
+    queue.lose_waiting(fold)
+    fold.memory.requests.clear()
+    fold.memory.compacting = False
+    fold.memory.cli_state = None

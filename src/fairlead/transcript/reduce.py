@@ -1,0 +1,165 @@
+"""The reducer: which function takes which value. Dispatch only.
+
+`step` folds one value into a state; `TABLE` is the whole protocol at a glance. A line with a
+uuid that was taken in before changes nothing. Total: whatever `wire.decode` gives, it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from fairlead.transcript import (
+    answers,
+    background,
+    ledger,
+    messages,
+    notices,
+    pairing,
+    pending,
+    process,
+    prompts,
+    session,
+    status,
+    streaming,
+    turns,
+    unknown,
+)
+from fairlead.transcript.changes import Change
+from fairlead.transcript.facts import (
+    Accounted,
+    Decided,
+    Described,
+    Fact,
+    ProcessExited,
+    ProcessStarted,
+    PromptCancelled,
+    PromptHeld,
+    TurnEnded,
+    TurnStarted,
+)
+from fairlead.transcript.fold import Fold
+from fairlead.wire import control, events, inputs, system
+
+__all__ = ["FROM_CLI", "FROM_HOST", "Fed", "step"]
+
+Fed: TypeAlias = events.Event | system.System | control.Control | inputs.Input | Fact
+"""What can be fed: every line of the CLI, every line of the host, and the host's own facts."""
+
+_Take: TypeAlias = Callable[[Fold, Any], object]
+
+
+def _no_news(fold: Fold, message: Any) -> None:
+    """A sign of life that says nothing a transcript keeps."""
+
+
+FROM_CLI: dict[type, _Take] = {
+    events.Assistant: messages.on_assistant,
+    events.User: messages.on_user,
+    events.Result: turns.on_result,
+    events.StreamEvent: streaming.on_stream_event,  # `step` takes the short way
+    events.ToolProgress: pairing.on_tool_progress,
+    events.RateLimitEvent: notices.on_rate_limit,
+    events.PromptSuggestion: session.on_prompt_suggestion,
+    events.ToolUseSummary: pairing.on_tool_use_summary,
+    events.ConversationReset: turns.on_conversation_reset,
+    events.CommandLifecycle: prompts.on_lifecycle,
+    events.ActiveGoal: session.on_active_goal,
+    events.Tombstone: messages.on_tombstone,
+    events.TranscriptMirror: _no_news,
+    events.KeepAlive: _no_news,
+    events.Unknown: unknown.on_unknown,
+    events.Malformed: unknown.on_malformed,
+    system.Init: turns.on_init,
+    system.CompactBoundary: notices.on_compact_boundary,
+    system.Status: status.on_status,
+    system.ApiRetry: notices.on_retry,
+    system.ControlRequestProgress: _no_news,
+    system.ModelRefusalFallback: messages.on_refusal_fallback,
+    system.LocalCommandOutput: messages.on_local_command_output,
+    system.HookStarted: notices.on_hook_started,
+    system.HookProgress: notices.on_hook_progress,
+    system.HookResponse: notices.on_hook_response,
+    system.TaskStarted: background.on_started,
+    system.TaskProgress: background.on_progress,
+    system.TaskUpdated: background.on_updated,
+    system.TaskNotification: background.on_notification,
+    system.BackgroundTasksChanged: background.on_list,
+    system.ThinkingTokens: status.on_thinking_tokens,
+    system.SessionStateChanged: status.on_session_state,
+    system.SessionTitleChanged: session.on_title_changed,
+    system.CommandsChanged: session.on_commands_changed,
+    system.Notification: notices.on_notification,
+    system.PermissionDenied: pairing.on_permission_denied,
+    system.UnknownSystem: unknown.on_unknown_system,
+    control.ControlRequest: pending.on_request,
+    control.ControlResponse: answers.on_response,
+    control.ControlCancelRequest: pending.on_cancel,
+    **{
+        line: notices.on_simple
+        for line in notices.SIMPLE
+        if line is not system.ModelRefusalFallback
+    },
+}
+
+FROM_HOST: dict[type, _Take] = {
+    inputs.Prompt: prompts.on_prompt,
+    inputs.Request: answers.on_request,
+    inputs.Answer: pending.on_answer,
+    inputs.AnswerError: pending.on_answer_error,
+    inputs.SetEnvironment: _no_news,
+    inputs.ForeignPrompt: prompts.on_foreign_prompt,
+    inputs.UnknownInput: prompts.on_unknown_input,
+    ProcessStarted: process.on_started,
+    ProcessExited: process.on_exited,
+    PromptHeld: prompts.on_held,
+    PromptCancelled: prompts.on_cancelled,
+    Decided: pending.on_decided,
+    Described: session.describe,
+    Accounted: ledger.on_accounted,
+    TurnStarted: turns.on_turn_started,
+    TurnEnded: turns.on_turn_ended,
+}
+
+
+_CONTROL = (control.ControlRequest, control.ControlResponse, control.ControlCancelRequest)
+"""Lines without a uuid, which say themselves whether they are news."""
+
+
+_FREQUENT = (events.ToolProgress, system.ThinkingTokens)
+"""Lines that come many times a second and cannot change what the session is doing."""
+
+
+def step(fold: Fold, fed: Fed, at: float) -> list[Change]:
+    """Fold one value into the state; gives what it changed."""
+    changes: list[Change] = []
+    fold.changes = changes
+    fold.at = at
+    kind = type(fed)
+    if kind is events.StreamEvent:
+        if not streaming.feed_delta(fold, fed) and streaming.on_stream_event(fold, fed):  # type: ignore[arg-type]
+            fold.memory.heard = True
+            status.refresh(fold, exact=False)
+        elif at - fold.touched >= status.LAST_EVENT_STEP_S:
+            status.touch(fold)
+        return changes
+    take = FROM_CLI.get(kind)
+    if take is None:
+        FROM_HOST[kind](fold, fed)
+    elif _is_new(fold, fed):
+        if kind not in _CONTROL:
+            fold.memory.heard = True
+        take(fold, fed)
+    status.refresh(fold, exact=kind not in _FREQUENT)
+    return changes
+
+
+def _is_new(fold: Fold, message: Any) -> bool:
+    """Whether a line was not taken in before. An echo of a prompt has the prompt's own uuid."""
+    uuid: str | None = getattr(message, "uuid", None)
+    if not uuid:
+        return True
+    if uuid in fold.memory.seen:
+        return False
+    fold.memory.seen.add(uuid)
+    return True

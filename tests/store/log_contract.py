@@ -1,0 +1,116 @@
+"""What every `Log` must do; a test class inherits it and gives a fixture `log`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from fairlead.store.log import FACT, IN, OUT, Log, NewEvent, StoredSnapshot
+
+ODD_LINES = (b"", b"{}", b"\x00\xff\n\r", "“quoted” 🚀".encode(), b"x" * 300_000)
+
+
+def new(*lines: bytes, direction: str = OUT) -> list[NewEvent]:
+    """Events with these lines, one second apart."""
+    return [NewEvent(direction, line, float(at)) for at, line in enumerate(lines)]
+
+
+async def lines_of(log: Log, session: str, after: int = 0) -> list[bytes]:
+    """All lines of a session; fails on a hole."""
+    events = await log.read(session, after, 1_000_000)
+    assert [one.seq for one in events] == list(range(after + 1, after + 1 + len(events)))
+    return [one.line for one in events]
+
+
+class LogContract:
+    """The suite."""
+
+    async def test_S1_numbers_count_from_one_in_each_session(self, log: Log) -> None:
+        assert await log.append("a", new(b"1", b"2")) == 2
+        assert await log.append("b", new(b"1")) == 1
+        assert await log.append("a", new(b"3")) == 3
+        assert await log.last_seq("a") == 3
+        assert await log.last_seq("b") == 1
+        assert await log.last_seq("nobody") == 0
+
+    async def test_S1_every_byte_comes_back_with_its_direction_and_time(self, log: Log) -> None:
+        given = [
+            NewEvent(direction, line, 1770000000.125 + number)
+            for number, line in enumerate(ODD_LINES)
+            for direction in (OUT, IN, FACT)
+        ]
+        await log.append("a", given)
+        read = await log.read("a", 0, 100)
+        assert [NewEvent(one.direction, one.line, one.at) for one in read] == given
+
+    async def test_S1_order_is_that_of_the_numbers_when_the_clock_jumps(self, log: Log) -> None:
+        times = (86_400.0, 0.0, -86_400.0, 172_800.0)
+        for at in times:
+            await log.append("a", [NewEvent(OUT, b"x", at)])
+        assert [one.at for one in await log.read("a", 0, 10)] == list(times)
+
+    async def test_S1_reading_gives_what_follows_and_no_more_than_asked(self, log: Log) -> None:
+        await log.append("a", new(*(str(n).encode() for n in range(10))))
+        assert [one.seq for one in await log.read("a", 3, 4)] == [4, 5, 6, 7]
+        assert [one.seq for one in await log.read("a", 8, 100)] == [9, 10]
+        assert [one.seq for one in await log.read("a", -5, 1)] == [1]
+        assert await log.read("a", 10, 5) == []
+        assert await log.read("a", 99, 5) == []
+        assert await log.read("nobody", 0, 5) == []
+
+    async def test_S1_appending_nothing_gives_the_last_number(self, log: Log) -> None:
+        assert await log.append("a", []) == 0
+        await log.append("a", new(b"1"))
+        assert await log.append("a", []) == 1
+
+    async def test_S1_appends_at_the_same_time_do_not_mix(self, log: Log) -> None:
+        async def write(writer: int) -> None:
+            for number in range(20):
+                mark = f"{writer}:{number}".encode()
+                await log.append("a", new(mark + b":1", mark + b":2"))
+
+        await asyncio.gather(*(write(writer) for writer in range(5)))
+        lines = await lines_of(log, "a")
+        assert len(lines) == 200
+        for first, second in zip(lines[::2], lines[1::2], strict=True):
+            assert (first[:-1], first[-1:], second[-1:]) == (second[:-1], b"1", b"2")
+        for writer in range(5):
+            own = [line for line in lines[::2] if line.startswith(b"%d:" % writer)]
+            assert own == [b"%d:%d:1" % (writer, number) for number in range(20)]
+
+    async def test_S1_what_was_appended_can_be_read_at_once(self, log: Log) -> None:
+        for number in range(1, 30):
+            last = await log.append("a", new(b"x"))
+            assert (await log.read("a", last - 1, 10))[0].seq == number
+
+    async def test_S6_the_newest_snapshot_is_given(self, log: Log) -> None:
+        await log.append("a", new(*[b"x"] * 9))
+        assert await log.latest_snapshot("a") is None
+        for seq in (3, 9, 6):
+            await log.keep_snapshot("a", StoredSnapshot(seq, {"items": [{"n": seq}], "s": {}}))
+        newest = StoredSnapshot(9, {"items": [{"n": 9}], "s": {}})
+        assert await log.latest_snapshot("a") == newest
+        assert await log.latest_snapshot("b") is None
+
+    @pytest.mark.parametrize(
+        "state",
+        [
+            {},
+            {"items": []},
+            {"items": [{"id": "ä🚀", "n": [1, None, 2.5]}, 7, "x"], "status": {"a": {}}, "t": None},
+            {'"odd"\n': [[]], "b": True},
+        ],
+        ids=["empty", "empty list", "rows", "odd names"],
+    )
+    async def test_S6_a_snapshot_comes_back_as_it_was(
+        self, log: Log, state: dict[str, object]
+    ) -> None:
+        await log.keep_snapshot("a", StoredSnapshot(1, state))
+        assert await log.latest_snapshot("a") == StoredSnapshot(1, state)
+
+    async def test_S8_an_epoch_is_a_name_and_stays(self, log: Log) -> None:
+        before = log.epoch
+        assert before
+        await log.append("a", new(b"x"))
+        assert log.epoch == before

@@ -1,0 +1,233 @@
+"""The store's face: the log contract and the tables."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from fairlead.store.audit import AuditRecord
+from fairlead.store.devices import Device
+from fairlead.store.drafts import Draft
+from fairlead.store.folder import DATABASE
+from fairlead.store.intents import KEPT, IntentOutcome
+from fairlead.store.log import Log, StoredSnapshot, StoreUnavailable
+from fairlead.store.memory import MemoryLog
+from fairlead.store.sessions import SessionRow
+from fairlead.store.sqlite import SqliteStore
+from tests.store.log_contract import LogContract, lines_of, new
+
+DEVICE = Device(id="d", name="Phone", role="viewer", token_hash="h", created=1.0)
+
+
+class TestSqliteLog(LogContract):
+    @pytest.fixture
+    def log(self, store: SqliteStore) -> Log:
+        return store
+
+
+class TestSqliteLogThatWaitsForTheDisk(LogContract):
+    @pytest.fixture
+    async def log(self, folder: Path):  # type: ignore[no-untyped-def]
+        async with SqliteStore(folder, survive_power_loss=True) as store:
+            yield store
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_S8_the_store_does_what_the_log_in_memory_does(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    model = MemoryLog()
+    for _ in range(3):
+        async with SqliteStore(folder) as store:
+            for _ in range(40):
+                session = chance.choice("abc")
+                lines = [chance.randbytes(chance.randrange(40)) for _ in range(chance.randrange(4))]
+                after, limit = chance.randrange(-1, 30), chance.randrange(30)
+                assert await store.append(session, new(*lines)) == await model.append(
+                    session, new(*lines)
+                )
+                assert await store.last_seq(session) == await model.last_seq(session)
+                assert await store.read(session, after, limit) == await model.read(
+                    session, after, limit
+                )
+
+
+async def test_S1_numbers_go_on_where_they_were_after_restarts(folder: Path) -> None:
+    for life in range(4):
+        async with SqliteStore(folder) as store:
+            assert await store.append("a", new(b"x", b"y")) == 2 * life + 2
+            assert await lines_of(store, "a") == [b"x", b"y"] * (life + 1)
+
+
+async def test_S2_everything_is_there_after_a_restart(folder: Path) -> None:
+    async with SqliteStore(folder) as store:
+        await store.append("a", new(b"1", b"2"))
+        await store.keep_snapshot("a", StoredSnapshot(2, {"items": [1]}))
+    async with SqliteStore(folder) as store:
+        assert await lines_of(store, "a") == [b"1", b"2"]
+        assert await store.latest_snapshot("a") == StoredSnapshot(2, {"items": [1]})
+        assert await store.append("a", new(b"3")) == 3
+
+
+async def test_S3_events_intent_and_audit_are_stored_together(store: SqliteStore) -> None:
+    outcome = IntentOutcome(client="c", n=1, result=b'{"ok":true}')
+    record = AuditRecord(at=1.0, action="send", session="a", device="d", details={"n": 1})
+    await store.append("a", new(b"1"), intent=outcome, audit=[record])
+    assert await store.intent_result("c", 1) == b'{"ok":true}'
+    assert await store.audit("a") == [record]
+
+
+async def test_S3_nothing_is_stored_if_a_part_cannot_be(store: SqliteStore) -> None:
+    too_large = IntentOutcome(client="c", n=2**70, result=b"{}")
+    record = AuditRecord(at=1.0, action="send")
+    with pytest.raises(OverflowError):
+        await store.append("a", new(b"1"), intent=too_large, audit=[record])
+    with pytest.raises(OverflowError):
+        await store.put_session(SessionRow(id="s"), intent=too_large)
+    assert await store.last_seq("a") == 0
+    assert await store.audit() == []
+    assert await store.sessions() == []
+
+
+async def test_S5_a_write_that_is_wrong_fails_alone(store: SqliteStore) -> None:
+    wrong = IntentOutcome(client="c", n=2**70, result=b"{}")
+    good = [store.append(f"s{n}", new(b"x")) for n in range(10)]
+    bad = store.append("a", new(b"x"), intent=wrong)
+    outcomes = await asyncio.gather(*good[:5], bad, *good[5:], return_exceptions=True)
+    assert isinstance(outcomes.pop(5), OverflowError)
+    assert outcomes == [1] * 10
+    assert store.state.ok
+
+
+async def test_S6_a_damaged_snapshot_is_passed_over(folder: Path) -> None:
+    async with SqliteStore(folder) as store:
+        await store.keep_snapshot("a", StoredSnapshot(1, {"n": 1}))
+        await store.keep_snapshot("a", StoredSnapshot(2, {"n": 2}))
+    db = sqlite3.connect(folder / DATABASE)
+    with db:
+        db.execute("UPDATE snapshots SET state = x'00ff' WHERE seq = 2")
+    db.close()
+    async with SqliteStore(folder) as store:
+        assert await store.latest_snapshot("a") == StoredSnapshot(1, {"n": 1})
+
+
+async def test_S7_the_epoch_stays_through_restarts(folder: Path) -> None:
+    epochs = set()
+    for _ in range(3):
+        async with SqliteStore(folder) as store:
+            epochs.add(store.epoch)
+    assert len(epochs) == 1
+
+
+@pytest.mark.parametrize(("closed", "stays"), [("yes", True), ("no", False)])
+async def test_S7_the_epoch_changes_if_the_machine_went_down_meanwhile(
+    folder: Path, closed: str, stays: bool
+) -> None:
+    async with SqliteStore(folder) as store:
+        before = store.epoch
+    db = sqlite3.connect(folder / DATABASE)
+    with db:
+        db.execute("UPDATE meta SET value = 'an earlier boot' WHERE name = 'boot'")
+        db.execute("UPDATE meta SET value = ? WHERE name = 'closed'", (closed,))
+    db.close()
+    async with SqliteStore(folder) as store:
+        assert (store.epoch == before) is stays
+
+
+async def test_S17_a_closed_store_refuses_everything(folder: Path) -> None:
+    store = SqliteStore(folder)
+    with pytest.raises(StoreUnavailable):
+        await store.append("a", new(b"x"))
+    await store.start()
+    await store.close()
+    for refused in (store.append("a", new(b"x")), store.read("a", 0, 1), store.sessions()):
+        with pytest.raises(StoreUnavailable) as told:
+            await refused
+        assert told.value.code == "closed"
+
+
+async def test_S17_closing_stores_what_was_given_before(folder: Path) -> None:
+    store = await SqliteStore(folder).start()
+    given = [asyncio.create_task(store.append("a", new(b"x"))) for _ in range(50)]
+    await asyncio.sleep(0)
+    await store.close()
+    assert sorted(await asyncio.gather(*given)) == list(range(1, 51))
+    async with SqliteStore(folder) as store:
+        assert await store.last_seq("a") == 50
+
+
+async def test_S24_a_session_row_comes_back_as_it_was_put(store: SqliteStore) -> None:
+    first = SessionRow(id="1", cwd="/a", title="ä", created=1.0, last_activity=5.0, cost_usd=0.25)
+    second = SessionRow(id="2", last_activity=9.0, pinned=True, options={"model": "opus"})
+    await store.put_session(first)
+    await store.put_session(second)
+    assert await store.sessions() == [second, first]
+    assert await store.session("1") == first
+    assert await store.session("3") is None
+    renamed = SessionRow(id="1", cwd="/b", title="new", last_activity=10.0)
+    await store.put_session(renamed)
+    assert await store.sessions() == [renamed, second]
+
+
+async def test_S25_a_revoked_device_stays_revoked(store: SqliteStore) -> None:
+    await store.put_device(DEVICE)
+    assert await store.device_by_token_hash("h") == DEVICE
+    assert await store.device_by_token_hash("other") is None
+    assert await store.revoke_device("d", at=7.0) is True
+    assert await store.revoke_device("d") is False
+    assert await store.revoke_device("nobody") is False
+    await store.put_device(DEVICE)
+    assert await store.device_by_token_hash("h") is None
+    assert [(one.id, one.revoked) for one in await store.devices()] == [("d", 7.0)]
+
+
+async def test_S26_the_audit_lists_the_newest_first(store: SqliteStore) -> None:
+    for number in range(5):
+        session = "a" if number % 2 else None
+        await store.record_audit(AuditRecord(at=0.0, action=str(number), session=session))
+    assert [one.action for one in await store.audit(limit=3)] == ["4", "3", "2"]
+    assert [one.action for one in await store.audit("a")] == ["3", "1"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM audit", "UPDATE audit SET action = 'x'", "UPDATE events SET line = x'00'"],
+)
+async def test_S26_what_happened_cannot_be_changed(folder: Path, statement: str) -> None:
+    async with SqliteStore(folder) as store:
+        await store.append("a", new(b"1"), audit=[AuditRecord(at=0.0, action="did")])
+    db = sqlite3.connect(folder / DATABASE)
+    with pytest.raises(sqlite3.IntegrityError, match="never changed"):
+        db.execute(statement)
+    db.close()
+
+
+async def test_S27_a_draft_belongs_to_a_session_and_a_device(store: SqliteStore) -> None:
+    mine = Draft(session="a", device="d", text="half a th", at=1.0)
+    other = Draft(session="a", device="e", text="x", at=2.0)
+    await store.put_draft(mine)
+    await store.put_draft(other)
+    assert await store.draft("a", "d") == mine
+    assert await store.draft("b", "d") is None
+    assert await store.drafts("a") == [other, mine]
+    await store.put_draft(Draft(session="a", device="d", text="", at=3.0))
+    assert await store.drafts("a") == [other]
+
+
+async def test_S28_the_first_result_of_an_intent_stays(store: SqliteStore) -> None:
+    await store.put_intent_result("c", 7, b"1")
+    await store.put_intent_result("c", 7, b"2")
+    assert await store.intent_result("c", 7) == b"1"
+    assert await store.intent_result("d", 7) is None
+    assert (await store.last_intent("c"), await store.last_intent("d")) == (7, 0)
+
+
+async def test_S28_only_the_last_results_of_a_client_are_kept(store: SqliteStore) -> None:
+    numbers = range(1, KEPT + 11)
+    await asyncio.gather(*(store.put_intent_result("c", n, b"{}") for n in numbers))
+    assert await store.intent_result("c", 10) is None
+    assert await store.intent_result("c", 11) == b"{}"
+    assert await store.last_intent("c") == KEPT + 10

@@ -1,0 +1,224 @@
+"""Group commit, locks, and operations that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.store.connection import Connect, connect
+from fairlead.store.intents import IntentOutcome
+from fairlead.store.log import StoredSnapshot, StoreUnavailable
+from fairlead.store.sqlite import SqliteStore
+from fairlead.store.state import StoreState
+from fairlead.store.writer import Pace
+from tests.store import programs
+from tests.store.log_contract import lines_of, new
+
+BOUND_S = 20.0
+QUICK = Pace(interval=0.0, patience=0.05, probe=0.01)
+
+
+@asynccontextmanager
+async def locked(folder: Path) -> AsyncIterator[asyncio.Event]:
+    """Another process holds the write lock; set the event to make it let go."""
+    holder = programs.start("hold_lock", folder)
+    assert holder.stdout is not None
+    assert await asyncio.to_thread(holder.stdout.readline) == "locked\n"
+    over = asyncio.Event()
+
+    async def let_go() -> None:
+        await over.wait()
+        await asyncio.to_thread(holder.communicate)
+
+    letting_go = asyncio.create_task(let_go())
+    try:
+        yield over
+    finally:
+        over.set()
+        await asyncio.wait_for(letting_go, BOUND_S)
+
+
+async def test_S4_appends_that_come_together_share_a_commit(store: SqliteStore) -> None:
+    before = store.counters.commits
+    await asyncio.gather(*(store.append(f"s{n % 7}", new(b"x")) for n in range(500)))
+    assert store.counters.commits - before <= 25
+
+
+async def test_S4_one_that_comes_alone_does_not_wait(folder: Path) -> None:
+    async with SqliteStore(folder, pace=Pace(interval=BOUND_S * 10)) as store:
+        await asyncio.wait_for(store.append("a", new(b"x")), BOUND_S)
+
+
+async def test_S4_a_full_group_does_not_wait(folder: Path) -> None:
+    async with SqliteStore(folder, pace=Pace(interval=BOUND_S * 10, group=3)) as store:
+        await store.append("a", new(b"x"))
+        waiting = [asyncio.ensure_future(store.append("a", new(b"x"))) for _ in range(3)]
+        assert await asyncio.wait_for(asyncio.gather(*waiting), BOUND_S) == [2, 3, 4]
+
+
+async def test_S9_the_event_loop_runs_on_while_the_database_is_locked(folder: Path) -> None:
+    async with SqliteStore(folder, pace=Pace(patience=BOUND_S)) as store:
+        await store.append("a", new(b"1"))
+        async with locked(folder) as over:
+            waiting = asyncio.ensure_future(store.append("a", new(b"2")))
+            for _ in range(100):
+                # Each of these goes through the loop several times, and none waits for the lock.
+                assert await lines_of(store, "a") == [b"1"]
+            assert not waiting.done()
+            over.set()
+            assert await asyncio.wait_for(waiting, BOUND_S) == 2
+
+
+async def test_S10_a_short_lock_costs_only_time(folder: Path) -> None:
+    async with SqliteStore(folder, pace=Pace(patience=BOUND_S)) as store:
+        async with locked(folder) as over:
+            waiting = asyncio.ensure_future(store.append("a", new(b"x")))
+            done, _ = await asyncio.wait([waiting], timeout=0.2)
+            assert not done
+            over.set()
+            assert await asyncio.wait_for(waiting, BOUND_S) == 1
+        assert store.state.ok
+
+
+async def test_S10_a_long_lock_refuses_and_passes_by_itself(folder: Path) -> None:
+    async with SqliteStore(folder, pace=QUICK) as store:
+        states: asyncio.Queue[StoreState] = asyncio.Queue()
+        await store.append("a", new(b"1"))
+        store.on_state(states.put_nowait)
+        async with locked(folder) as over:
+            with pytest.raises(StoreUnavailable, match="another program") as told:
+                await asyncio.wait_for(store.append("a", new(b"2")), BOUND_S)
+            assert told.value.code == "locked"
+            assert (await asyncio.wait_for(states.get(), BOUND_S)).code == "locked"
+            assert await lines_of(store, "a") == [b"1"]
+            over.set()
+            assert (await asyncio.wait_for(states.get(), BOUND_S)).ok
+        assert await store.append("a", new(b"3")) == 2
+
+
+async def test_S10_a_database_that_is_locked_at_the_start_opens_later(folder: Path) -> None:
+    async with SqliteStore(folder) as store:
+        epoch = store.epoch
+    async with locked(folder) as over, SqliteStore(folder, pace=QUICK) as store:
+        assert store.state.code == "locked"
+        states: asyncio.Queue[StoreState] = asyncio.Queue()
+        store.on_state(states.put_nowait)
+        over.set()
+        assert (await asyncio.wait_for(states.get(), BOUND_S)).ok
+        assert await store.append("a", new(b"1")) == 1
+        assert store.epoch == epoch
+
+
+async def test_S16_a_listener_hears_each_change_once_until_it_stops(folder: Path) -> None:
+    async with SqliteStore(folder, pace=QUICK) as store:
+        heard: list[str] = []
+        changed = asyncio.Event()
+        stop = store.on_state(lambda state: heard.append(state.code))
+        store.on_state(lambda state: changed.set())
+        async with locked(folder):
+            for _ in range(3):
+                with pytest.raises(StoreUnavailable):
+                    await store.append("a", new(b"x"))
+            assert heard == ["locked"]
+            stop()
+            changed.clear()
+        await asyncio.wait_for(changed.wait(), BOUND_S)
+        assert heard == ["locked"]
+        assert store.state.ok
+
+
+# Operations that fail
+
+KINDS = {
+    "busy": (sqlite3.SQLITE_BUSY, "database is locked"),
+    "full": (sqlite3.SQLITE_FULL, "database or disk is full"),
+    "io": (sqlite3.SQLITE_IOERR_WRITE, "disk I/O error"),
+    "no handle": (sqlite3.SQLITE_CANTOPEN, "unable to open database file"),
+}
+
+
+class Countdown:
+    """Counts operations on all connections for writing, and fails the n-th."""
+
+    def __init__(self, fail_at: int, kind: str) -> None:
+        self.fail_at = fail_at
+        self.kind = kind
+        self.count = 0
+
+    def step(self) -> None:
+        self.count += 1
+        if self.count == self.fail_at:
+            code, text = KINDS[self.kind]
+            problem = sqlite3.OperationalError(text)
+            problem.sqlite_errorcode = code
+            raise problem
+
+    def connect(self, path: Path, read_only: bool) -> sqlite3.Connection:
+        if read_only:
+            return connect(path, True)
+        self.step()
+        countdown = self
+
+        class Failing(sqlite3.Connection):
+            def execute(self, *arguments: Any) -> sqlite3.Cursor:
+                countdown.step()
+                return super().execute(*arguments)
+
+            def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+                countdown.step()
+                return super().executemany(*arguments)
+
+        return sqlite3.connect(
+            path, factory=Failing, timeout=0.05, isolation_level=None, check_same_thread=False
+        )
+
+
+async def work(folder: Path, connect: Connect) -> list[bytes]:
+    """A life of a store; gives back what was acknowledged."""
+    acknowledged: list[bytes] = []
+    async with SqliteStore(
+        folder, connect=connect, pace=Pace(interval=0.0, patience=0.0, probe=0.001)
+    ) as store:
+        for number in range(4):
+            lines = [b"%d:%d" % (number, part) for part in range(number + 1)]
+            intent = IntentOutcome(client="c", n=number + 1, result=b"{}")
+            try:
+                last = await store.append("a", new(*lines), intent=intent)
+            except StoreUnavailable:
+                continue
+            acknowledged += lines
+            assert last == len(acknowledged)
+            assert await store.intent_result("c", number + 1) == b"{}"
+        try:
+            await store.keep_snapshot("a", StoredSnapshot(1, {"n": 1}))
+            await store.index_items("a", [{"id": "p", "kind": "prompt", "text": "words"}])
+        except StoreUnavailable:
+            pass
+        assert await lines_of(store, "a") == acknowledged
+    return acknowledged
+
+
+async def operations(folder: Path) -> int:
+    """How many operations a life without failure has."""
+    countdown = Countdown(0, "busy")
+    assert len(await work(folder, countdown.connect)) == 10
+    return countdown.count
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_S12_whichever_operation_fails_no_hole_and_no_loss(tmp_path: Path, kind: str) -> None:
+    total = await operations(tmp_path / "whole")
+    assert total > 40
+    for n in range(1, total + 1):
+        folder = tmp_path / str(n)
+        acknowledged = await work(folder, Countdown(n, kind).connect)
+        async with SqliteStore(folder) as store:
+            assert store.state.ok, f"operation {n}"
+            assert await lines_of(store, "a") == acknowledged, f"operation {n}"
+            assert await store.append("a", new(b"x")) == len(acknowledged) + 1

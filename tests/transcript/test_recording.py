@@ -1,0 +1,90 @@
+"""A recording's entries as what the reducer is fed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fairlead.transcript.facts import ProcessExited, ProcessStarted
+from fairlead.transcript.recording import recorded
+from fairlead.wire.events import KeepAlive, Malformed
+from fairlead.wire.inputs import ForeignPrompt, Request, UnknownInput
+from tests.transcript.recordings import RECORDINGS, fold, plain
+
+
+def test_T129_lines_and_objects_are_the_same_recording() -> None:
+    name = "2.1.325/subagent"
+    entries = [
+        json.loads(line) for line in (RECORDINGS / f"{name}.ndjson").read_text().splitlines()
+    ]
+    lines = [
+        {"t": one["t"], "dir": one["dir"], "line": json.dumps(one["msg"])}
+        if one["dir"] in ("in", "out")
+        else one
+        for one in entries
+    ]
+    first, second = (
+        fold(told for one in form if (told := recorded(one)) is not None)
+        for form in (entries, lines)
+    )
+    assert plain(first) == plain(second)
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ({"dir": "out", "msg": {"type": "keep_alive"}}, KeepAlive),
+        ({"dir": "out", "line": '{"type":"keep_alive"}'}, KeepAlive),
+        ({"dir": "out", "msg": {"_raw": "Usage: claude"}}, Malformed),
+        (
+            {"dir": "in", "msg": {"type": "user", "message": {"role": "user", "content": "hi"}}},
+            ForeignPrompt,
+        ),
+        ({"dir": "in", "msg": "not json"}, UnknownInput),
+        ({"dir": "in", "msg": {"_hex": "ff00"}}, UnknownInput),
+        ({"dir": "in", "msg": {"_hex": "zz"}}, UnknownInput),
+        ({"dir": "end", "msg": {"rc": 0}}, ProcessExited),
+        ({"dir": "note", "msg": {"argv": ["claude"]}}, ProcessStarted),
+    ],
+)
+def test_T129_each_direction_is_fed_as_what_it_is(entry: dict[str, Any], kind: type) -> None:
+    told = recorded({"t": 1.5, **entry})
+    assert told is not None
+    assert (type(told[0]), told[1]) == (kind, 1.5)
+
+
+def test_T129_a_request_of_the_host_is_one() -> None:
+    told = recorded({"dir": "in", "msg": {"type": "control_request", "request_id": "r",
+                                          "request": {"subtype": "interrupt"}}})  # fmt: skip
+    assert told is not None
+    assert isinstance(told[0], Request)
+
+
+@pytest.mark.parametrize(
+    "entry", [{"dir": "api", "msg": {}}, {"dir": "note", "msg": "phase 2"}, {"dir": 7}, {}]
+)
+def test_T129_what_is_for_the_reader_feeds_nothing(entry: dict[str, Any]) -> None:
+    assert recorded(entry) is None
+
+
+@pytest.mark.parametrize(
+    ("argv", "resumed"),
+    [
+        (["claude"], None),
+        (["claude", "--resume", "s-1"], "s-1"),
+        (["claude", "--resume"], None),
+        (["claude", "--continue"], "latest"),
+    ],
+)
+def test_T129_the_arguments_say_whether_a_session_was_resumed(
+    argv: list[str], resumed: str | None
+) -> None:
+    assert recorded({"dir": "note", "msg": {"argv": argv}}) == (ProcessStarted(resumed), 0.0)
+
+
+def test_T129_an_exit_code_that_is_no_number_is_none() -> None:
+    told = recorded({"dir": "end", "msg": {"rc": "did not exit", "stderr": "x"}})
+    assert told is not None
+    assert told[0] == ProcessExited(returncode=None, stderr="x")
