@@ -32,9 +32,8 @@ def build(
     static: StaticFiles,
     authorities: frozenset[str],
     limits: Limits,
-    stop: Callable[[], Awaitable[None]],
 ) -> ASGIApp:
-    """The whole application; `stop` ends the sessions when it ends."""
+    """The whole application."""
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -43,7 +42,6 @@ def build(
             yield
         finally:
             await sockets.stop()
-            await stop()
 
     routes: list[BaseRoute] = [
         Route(one.path, api.guarded(one), methods=[one.method]) for one in api.routes

@@ -44,20 +44,20 @@ class BridgeView:
     def take(self, message: FromServer) -> list[Out]:
         """The messages that a snapshot or changes make."""
         if isinstance(message, Snapshot):
-            plain = msgspec.to_builtins(message.state)
+            plain = _plain(message.state)
             fresh = not self.state["items"]
             self.state = {name: plain.get(name, self.state[name]) for name in SECTIONS}
             return self._tell(quietly=fresh)
         if isinstance(message, Changes):
-            plain = msgspec.to_builtins(message.changes)
+            plain = _plain(message.changes)
             mine = [change for change in plain if change["to"] in SECTIONS]
             self.state = apply(self.state, mine)
             return self._tell()
         return []
 
     def history(self) -> list[Out]:
-        """Everything said so far, whole."""
-        found = (self._item(item) for item in self.state["items"])
+        """Everything said so far, whole, the user's own words too."""
+        found = (_prompt(item) or self._item(item) for item in self.state["items"])
         return [message for message in found if message is not None]
 
     def pending(self, request: str) -> dict[str, Any] | None:
@@ -120,8 +120,6 @@ class BridgeView:
             return _tool_result(item) if item["state"] in FINAL_TOOL_STATES else None
         if kind == "command":
             return _assistant(item, {"type": "text", "text": item["text"]})
-        if kind == "prompt":
-            return {"type": "user", "text": item["text"], "uuid": item["uuid"]}
         if kind == "notice":
             return {"type": "system", "subtype": item["notice"], "text": item["text"]}
         return None
@@ -131,6 +129,17 @@ class BridgeView:
             return False
         self._told[what] = "done"
         return True
+
+
+def _plain(value: Any) -> Any:
+    """Any value as the JSON values a client would get: the hub sends some parts ready-made."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _prompt(item: dict[str, Any]) -> Out | None:
+    if item["kind"] != "prompt":
+        return None
+    return {"type": "user", "text": item["text"], "uuid": item["uuid"]}
 
 
 def _assistant(item: dict[str, Any], block: dict[str, Any]) -> Out:

@@ -49,9 +49,10 @@ def _read(root: Path, parts: tuple[str, ...], limit: int) -> bytes:
         file = _step(folder, parts[-1], os.O_NONBLOCK)
     except OSError:
         raise OutsideRoots from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OutsideRoots
     with os.fdopen(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OutsideRoots
         return opened.read(limit)
 
 

@@ -13,7 +13,7 @@ import asyncio
 import socket as sockets_of_the_system
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -38,6 +38,8 @@ from fairlead.store.sqlite import SqliteStore
 from fairlead.wire.blocks import Block
 
 __all__ = ["Address", "Service", "open_service"]
+
+BACKLOG = 256
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -83,7 +85,7 @@ class Service:
     sockets: Sockets
     _server: uvicorn.Server
     _listener: sockets_of_the_system.socket
-    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    _stopping: asyncio.Task[None] | None = None
 
     @property
     def base_url(self) -> str:
@@ -102,8 +104,14 @@ class Service:
 
     def stop(self) -> None:
         """End, cleanly; a second call ends at once."""
-        if self._server.should_exit:
-            self._server.force_exit = True
+        if self._stopping is not None:
+            self._server.should_exit = self._server.force_exit = True
+            return
+        self._stopping = asyncio.get_running_loop().create_task(self._say_goodbye())
+
+    async def _say_goodbye(self) -> None:
+        """Before uvicorn closes the sockets, whose clients would take it for a lost network."""
+        await self.sockets.stop()
         self._server.should_exit = True
 
 
@@ -158,7 +166,6 @@ async def open_service(
             static=StaticFiles(),
             authorities=allowed_authorities(address.host, port, address.names),
             limits=limits,
-            stop=registry.close,
         )
         yield Service(
             address=address,
@@ -199,6 +206,7 @@ def _listen(address: Address) -> sockets_of_the_system.socket:
     listener.setsockopt(sockets_of_the_system.SOL_SOCKET, sockets_of_the_system.SO_REUSEADDR, 1)
     try:
         listener.bind((address.host, address.port))
+        listener.listen(BACKLOG)  # Whoever follows the printed link at once waits, not fails.
     except OSError as problem:
         listener.close()
         raise UsageError(

@@ -1,0 +1,93 @@
+"""The past of a session written into the log of another: a fork's, or that of a CLI's own file.
+
+A CLI that resumes says nothing of what was before (TRUTH 1.7), so a session that begins with a
+history must bring it along. It is copied as events, and so becomes a transcript in the same way
+as everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+
+from fairlead.server.held_facts import ServerFed
+from fairlead.server.journal import EventStore
+from fairlead.server.log_lines import event_of, fed_by
+from fairlead.store.imports import CliSession
+from fairlead.store.log import FACT, Event, NewEvent
+from fairlead.store.session_files import subagent_files
+from fairlead.store.transcript_file import read_object, read_records
+from fairlead.transcript import plain
+from fairlead.transcript.facts import ProcessExited
+from fairlead.transcript.history import Subagent, history
+from fairlead.wire.inputs import Prompt
+from fairlead.wire.message import SessionMessage
+
+__all__ = ["History", "copy_session", "import_session"]
+
+CHUNK = 2_000
+"""Events read and written at once."""
+
+
+class History(EventStore, Protocol):
+    """A store that can also be read."""
+
+    async def read(self, session: str, after: int, limit: int) -> list[Event]:
+        """The events that follow a number, in order."""
+
+
+async def copy_session(
+    store: History, source: str, target: str, at: str | None, when: float
+) -> int:
+    """Copy a session's events, up to the last one about the line `at`; returns the last number.
+
+    What was under way there is over here: the copy ends as if its process had been ended.
+    """
+    stop = None if at is None else await _last_about(store, source, at)
+    after, last = 0, 0
+    while events := await store.read(source, after, CHUNK):
+        if stop is not None:
+            events = [event for event in events if event.seq <= stop]
+        if not events:
+            break
+        new = [NewEvent(one.direction, one.line, one.at) for one in events]
+        last = await store.append(target, new)
+        after = events[-1].seq
+    return await store.append(target, [event_of(ProcessExited(expected=True), when)]) or last
+
+
+async def import_session(store: EventStore, found: CliSession, target: str) -> int:
+    """Write what a CLI's own file tells into the log; returns the last number."""
+    told = await asyncio.to_thread(_read, Path(found.path))
+    last = 0
+    for start in range(0, len(told), CHUNK):
+        new = [event_of(fed, at) for fed, at in told[start : start + CHUNK]]
+        last = await store.append(target, new)
+    return last
+
+
+async def _last_about(store: History, source: str, uuid: str) -> int | None:
+    """The last event that is a line with this uuid: a prompt's echo rather than the prompt."""
+    after, found = 0, None
+    while events := await store.read(source, after, CHUNK):
+        for event in events:
+            if event.direction != FACT and uuid.encode() in event.line:
+                line = fed_by(event)
+                if isinstance(line, SessionMessage | Prompt) and line.uuid == uuid:
+                    found = event.seq
+        after = events[-1].seq
+    return found
+
+
+def _read(path: Path) -> list[tuple[ServerFed, float]]:
+    sides = [
+        Subagent(
+            agent=one.stem.removeprefix("agent-"),
+            records=tuple(read_records(one)),
+            tool_use_id=plain.text(read_object(one.with_suffix(".meta.json")).get("toolUseId"))
+            or None,
+        )
+        for one in subagent_files(path)
+    ]
+    return list(history(read_records(path), sides))

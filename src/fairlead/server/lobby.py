@@ -1,0 +1,93 @@
+"""The lobby: a document of all sessions, of everything that waits for an answer, and of devices.
+
+It is what a session's document is, lists of rows and one object, changed by the same operations;
+only its numbers are its own and start anew with each run of the server, so its epoch does too.
+Rows come in whole; what differs goes out as changes. Knows neither the store nor any client.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.server.hub import Hub
+from fairlead.server.messages import LOBBY
+from fairlead.transcript.changes import Add, Change, Remove, Set
+
+__all__ = ["Lobby"]
+
+LISTS = ("sessions", "inbox", "devices")
+
+
+class Lobby:
+    """The rows of the lobby, and the number of its last change."""
+
+    sections = (*LISTS, "server")
+
+    def __init__(self, hub: Hub, epoch: str) -> None:
+        self._hub = hub
+        self._rows: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in LISTS}
+        self._server: dict[str, Any] = {}
+        self._seq = 0
+        hub.attach(LOBBY, self, seq=0, epoch=epoch)
+
+    # As a document
+
+    def section(self, name: str) -> Any:
+        """A list of rows, or the object about the server."""
+        return self._server if name == "server" else list(self._rows[name].values())
+
+    def item(self, item_id: str) -> Any:
+        """The lobby has no items."""
+        raise KeyError(item_id)
+
+    # Rows
+
+    def row(self, to: str, row_id: str) -> dict[str, Any] | None:
+        """A row as it is."""
+        return self._rows[to].get(row_id)
+
+    def ids(self, to: str) -> tuple[str, ...]:
+        """The ids of a list."""
+        return tuple(self._rows[to])
+
+    def put(self, to: str, row: dict[str, Any]) -> None:
+        """Make a row what is given, by as little as needed."""
+        rows = self._rows[to]
+        before = rows.get(row["id"])
+        rows[row["id"]] = row
+        if before is None:
+            self._publish(Add(to, row))
+            return
+        changed = {
+            name: value
+            for name, value in row.items()
+            if name not in before or before[name] != value
+        }
+        if changed:
+            self._publish(Set(to, row["id"], changed))
+
+    def update(self, to: str, row_id: str, **fields: Any) -> None:
+        """Set some fields of a row, if it is there."""
+        before = self._rows[to].get(row_id)
+        if before is not None:
+            self.put(to, {**before, **fields})
+
+    def remove(self, to: str, row_id: str) -> None:
+        """Take a row out, if it is there."""
+        if self._rows[to].pop(row_id, None) is not None:
+            self._publish(Remove(to, row_id))
+
+    def set_server(self, **fields: Any) -> None:
+        """Set fields of the object about the server."""
+        changed = {
+            name: value
+            for name, value in fields.items()
+            if name not in self._server or self._server[name] != value
+        }
+        if changed:
+            self._server = {**self._server, **changed}
+            self._publish(Set("server", None, changed))
+
+    def _publish(self, change: Change) -> None:
+        self._seq += 1
+        self._hub.publish(LOBBY, self._seq, [change])

@@ -1,0 +1,55 @@
+"""Which devices there are, and which of them are here, as rows of the lobby."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairlead.server.lobby import Lobby
+from fairlead.store.devices import Device
+
+__all__ = ["Presence"]
+
+
+class Presence:
+    """The devices of one server; a device may be here several times."""
+
+    def __init__(self, lobby: Lobby, clock: Callable[[], float]) -> None:
+        self._lobby = lobby
+        self._clock = clock
+        self._sockets: dict[str, set[str]] = {}
+
+    def known(self, device: Device) -> None:
+        """A device that may come."""
+        self._show(device, device.last_seen)
+
+    def arrived(self, device: Device, socket: str) -> None:
+        """A device is connected."""
+        self._sockets.setdefault(device.id, set()).add(socket)
+        self._show(device, self._clock())
+
+    def left(self, device: Device, socket: str) -> None:
+        """One connection of a device is gone."""
+        sockets = self._sockets.get(device.id)
+        if sockets is None:
+            return
+        sockets.discard(socket)
+        if not sockets:
+            del self._sockets[device.id]
+        if self._lobby.row("devices", device.id) is not None:
+            self._show(device, self._clock())
+
+    def revoked(self, device: str) -> None:
+        """A device that may come no more."""
+        self._lobby.remove("devices", device)
+
+    def _show(self, device: Device, seen: float) -> None:
+        self._lobby.put(
+            "devices",
+            {
+                "id": device.id,
+                "name": device.name,
+                "role": device.role,
+                "last_seen": seen,
+                "connected": device.id in self._sockets,
+            },
+        )

@@ -1,0 +1,301 @@
+"""Intents about whole sessions: new, resume, fork, rename, pin, archive, stop, restart."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import Any
+
+from msgspec import structs
+
+from fairlead.errors import AgentNotFound, OptionError
+from fairlead.host import agent
+from fairlead.host.environment import child_environment
+from fairlead.host.options import EFFORTS, Options
+from fairlead.server.copying import copy_session, import_session
+from fairlead.server.deed import Deed
+from fairlead.server.handlers import Handlers, Result
+from fairlead.server.intents import (
+    Archive,
+    Fork,
+    NewSession,
+    Pin,
+    Rename,
+    Restart,
+    Resume,
+    Stop,
+)
+from fairlead.server.live_session import LiveSession
+from fairlead.server.loading import Loaded
+from fairlead.server.refusal import Refusal
+from fairlead.server.resume_check import Resumable, check_resume
+from fairlead.server.sessions import Sessions
+from fairlead.store.imports import CliSession
+from fairlead.store.sessions import SessionRow
+from fairlead.wire.blocks import TextBlock
+from fairlead.wire.inputs import Prompt
+
+__all__ = ["HANDLERS", "resumable"]
+
+
+async def new_session(sessions: Sessions, deed: Deed, intent: NewSession) -> Result:
+    """Begin a session; its start goes on after the answer, and is in its transcript."""
+    row = _new_row(sessions, intent)
+    if intent.continue_latest:
+        latest = await _latest(sessions, row.cwd)
+        if latest is not None:
+            return await _resume_cli(sessions, deed, latest, row.cwd)
+    prompt = _first_prompt(sessions, intent.prompt)
+    options = _checked(sessions, row, continue_latest=intent.continue_latest)
+    await sessions.make_room()
+    await sessions.save(row, deed.outcome(session=row.id))
+    live = sessions.adopt(row.id, Loaded())
+    if prompt is not None:
+        await live.hold(prompt)
+    sessions.start_soon(live, options)
+    return {"session": row.id}
+
+
+async def resume(sessions: Sessions, deed: Deed, intent: Resume) -> Result:
+    """Go on with a session of the server, or with one that a CLI made elsewhere."""
+    if intent.session not in sessions.rows:
+        found = await _find(sessions, intent.session)
+        if found is None:
+            raise Refusal("not_found", f"there is no session {intent.session!r}")
+        known = next((r for r in sessions.rows.values() if r.cli_session_id == found.id), None)
+        if known is None:
+            return await _resume_cli(sessions, deed, found, found.cwd)
+        intent = structs.replace(intent, session=known.id)
+    live = await sessions.load(intent.session)
+    if not live.live:
+        options = await resumable(sessions, live, repair=intent.repair)
+        sessions.budget(live.id).refill()
+        await sessions.start(live, options)
+    return {"session": live.id}
+
+
+async def fork(sessions: Sessions, deed: Deed, intent: Fork) -> Result:
+    """A new session with the history of another, up to an item if one is named."""
+    parent = await sessions.load(intent.session)
+    row = sessions.row(intent.session)
+    line = _line(parent, intent.at)
+    checked = await _check(sessions, row, repair=True)
+    now = sessions.clock()
+    new = structs.replace(
+        row,
+        id=str(uuid.uuid4()),
+        title=f"{row.title or 'Session'} (fork)",
+        cwd=checked.cwd,
+        cli_session_id=str(uuid.uuid4()),
+        parent=row.id,
+        state="",
+        created=now,
+        last_activity=now,
+        pinned=False,
+        archived=False,
+        source="fairlead",
+    )
+    options = _checked(
+        sessions,
+        new,
+        resume=checked.cli_session_id,
+        fork=True,
+        session_id=new.cli_session_id,
+        resume_at=line,
+    )
+    await sessions.make_room()
+    await parent.journal.flush()
+    await copy_session(sessions.store, row.id, new.id, line, now)
+    await sessions.save(new, deed.outcome(session=new.id))
+    sessions.start_soon(await sessions.load(new.id), options)
+    return {"session": new.id}
+
+
+async def rename(sessions: Sessions, deed: Deed, intent: Rename) -> Result:
+    """Give a session a name."""
+    title = _title(sessions, intent.title)
+    row = structs.replace(sessions.row(intent.session), title=title)
+    await sessions.save(row, deed.outcome())
+    return {}
+
+
+async def pin(sessions: Sessions, deed: Deed, intent: Pin) -> Result:
+    """Keep a session at the top of the list, or no longer."""
+    row = structs.replace(sessions.row(intent.session), pinned=intent.pinned)
+    await sessions.save(row, deed.outcome())
+    return {}
+
+
+async def archive(sessions: Sessions, deed: Deed, intent: Archive) -> Result:
+    """Take a session out of the list, or bring it back; one that works is not put away."""
+    row = sessions.row(intent.session)
+    live = sessions.loaded(intent.session)
+    if intent.archived and live is not None and live.live:
+        if live.busy:
+            raise Refusal("conflict", "this session is at work; stop it first")
+        await live.stop()
+    await sessions.save(
+        structs.replace(sessions.row(row.id), archived=intent.archived), deed.outcome()
+    )
+    return {}
+
+
+async def stop(sessions: Sessions, deed: Deed, intent: Stop) -> Result:
+    """End the process of a session."""
+    sessions.row(intent.session)
+    live = sessions.loaded(intent.session)
+    if live is not None:
+        await live.stop()
+    return {}
+
+
+async def restart(sessions: Sessions, deed: Deed, intent: Restart) -> Result:
+    """End the process of a session, and go on with it at once."""
+    live = await sessions.load(intent.session)
+    await live.stop()
+    options = await resumable(sessions, live, repair=False)
+    sessions.budget(live.id).refill()
+    await sessions.start(live, options)
+    return {}
+
+
+async def resumable(sessions: Sessions, live: LiveSession, *, repair: bool) -> Options:
+    """How to start a session that does not run; refuses with offers if it cannot go on.
+
+    A session that never had a turn has nothing to go on with, and simply begins.
+    """
+    row = sessions.row(live.id)
+    if row.cli_session_id is None or not live.transcript.turns:
+        return _checked(sessions, row)
+    checked = await _check(sessions, row, repair=repair)
+    if checked.cwd != row.cwd:
+        row = structs.replace(row, cwd=sessions.policy.check_folder(checked.cwd))
+        await sessions.save(row)
+    return _checked(sessions, row, resume=checked.cli_session_id)
+
+
+def _checked(sessions: Sessions, row: SessionRow, **more: Any) -> Options:
+    """The options of a session, if a CLI can be started with them."""
+    try:
+        options = sessions.options_for(row, **more)
+        path = child_environment(os.environ, options).get("PATH")
+        agent.find(str(options.agent), path)
+    except OptionError as problem:
+        raise Refusal("bad_message", str(problem)) from None
+    except AgentNotFound as problem:
+        raise Refusal("agent_failed", str(problem)) from None
+    return options
+
+
+async def _check(sessions: Sessions, row: SessionRow, *, repair: bool) -> Resumable:
+    if sessions.cli is None:
+        return check_resume(row.cli_session_id, row.cwd, None, repair=repair)
+    found = await _find(sessions, row.cli_session_id or "")
+    return check_resume(row.cli_session_id, row.cwd, lambda _: found, repair=repair)
+
+
+async def _find(sessions: Sessions, cli_session_id: str) -> CliSession | None:
+    """A file of the CLI's own; the list may be older than the file."""
+    if sessions.cli is None:
+        return None
+    found = sessions.cli.find(cli_session_id)
+    if found is None:
+        await sessions.cli.refresh()
+        found = sessions.cli.find(cli_session_id)
+    return found
+
+
+async def _latest(sessions: Sessions, cwd: str) -> CliSession | None:
+    if sessions.cli is None:
+        return None
+    await sessions.cli.refresh()
+    return next((one for one in sessions.cli.sessions() if one.cwd == cwd), None)
+
+
+async def _resume_cli(sessions: Sessions, deed: Deed, found: CliSession, cwd: str) -> Result:
+    """Take over a session of the CLI's own, with its history."""
+    now = sessions.clock()
+    if found.is_live(now):
+        raise Refusal(
+            "conflict",
+            "another program seems to be using this session; end it there, or fork it",
+            check="in_use",
+            offers=["fork", "fresh"],
+        )
+    row = SessionRow(
+        id=str(uuid.uuid4()),
+        cwd=sessions.policy.check_folder(cwd),
+        title=found.title or None,
+        cli_session_id=found.id,
+        source="cli",
+        agent=str(sessions.options.agent),
+        created=found.created,
+        last_activity=now,
+    )
+    options = _checked(sessions, row, resume=found.id)
+    await sessions.make_room()
+    await import_session(sessions.store, found, row.id)
+    await sessions.save(row, deed.outcome(session=row.id))
+    sessions.start_soon(await sessions.load(row.id), options)
+    return {"session": row.id}
+
+
+def _new_row(sessions: Sessions, intent: NewSession) -> SessionRow:
+    if intent.effort is not None and intent.effort not in EFFORTS:
+        raise Refusal("bad_message", f"effort is one of {', '.join(EFFORTS)}")
+    mode = sessions.policy.mode if intent.mode is None else sessions.policy.check_mode(intent.mode)
+    now = sessions.clock()
+    chosen = {
+        "model": intent.model,
+        "effort": intent.effort,
+        "max_turns": intent.max_turns,
+        "max_budget_usd": intent.max_budget_usd,
+    }
+    return SessionRow(
+        id=str(uuid.uuid4()),
+        cwd=sessions.policy.check_folder(intent.cwd),
+        title=None if intent.title is None else _title(sessions, intent.title),
+        model=intent.model,
+        mode=mode,
+        effort=intent.effort,
+        agent=str(sessions.options.agent),
+        created=now,
+        last_activity=now,
+        options={name: value for name, value in chosen.items() if value is not None},
+    )
+
+
+def _first_prompt(sessions: Sessions, text: str | None) -> Prompt | None:
+    if not text:
+        return None
+    if len(text.encode("utf-8", "replace")) > sessions.limits.prompt_bytes:
+        raise Refusal("too_large", f"a prompt has at most {sessions.limits.prompt_bytes:,} bytes")
+    return Prompt(uuid=str(uuid.uuid4()), content=(TextBlock(text=text),))
+
+
+def _title(sessions: Sessions, title: str) -> str:
+    line = " ".join(title.split())
+    if len(line) > sessions.limits.title_chars:
+        raise Refusal("too_large", f"a title has at most {sessions.limits.title_chars} letters")
+    return line
+
+
+def _line(parent: LiveSession, at: str | None) -> str | None:
+    if at is None:
+        return None
+    line = parent.transcript.line_of(at)
+    if line is None:
+        raise Refusal("not_found", f"no message of this session is {at!r}")
+    return line
+
+
+HANDLERS: Handlers = {
+    NewSession: new_session,
+    Resume: resume,
+    Fork: fork,
+    Rename: rename,
+    Pin: pin,
+    Archive: archive,
+    Stop: stop,
+    Restart: restart,
+}

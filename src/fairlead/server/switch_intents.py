@@ -1,0 +1,150 @@
+"""Intents that switch something in a running session: model, mode, effort, tasks, MCP, files.
+
+Each names exactly one control request; there is no way to pass another one through (T-28).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+
+from fairlead.host.options import EFFORTS
+from fairlead.server.deed import Deed
+from fairlead.server.handlers import Handlers, Result
+from fairlead.server.intents import (
+    McpReconnect,
+    McpToggle,
+    RewindFiles,
+    SetEffort,
+    SetMode,
+    SetModel,
+    StopTask,
+)
+from fairlead.server.live_session import LiveSession
+from fairlead.server.refusal import Refusal
+from fairlead.server.session_intents import resumable
+from fairlead.server.sessions import Sessions
+from fairlead.store.audit import AuditRecord
+
+__all__ = ["HANDLERS"]
+
+
+async def set_model(sessions: Sessions, deed: Deed, intent: SetModel) -> Result:
+    """Use another model of the session's own list."""
+    live = await sessions.load(intent.session)
+    offered = [_value(one) for one in live.transcript.session.models]
+    if intent.model not in offered:
+        raise Refusal("not_found", f"this session has no model {intent.model!r}", models=offered)
+    await live.running().set_model(intent.model)
+    _remember(sessions, live, model=intent.model)
+    return {"model": intent.model}
+
+
+async def set_mode(sessions: Sessions, deed: Deed, intent: SetMode) -> Result:
+    """Change the permission mode, within the ceiling."""
+    mode = sessions.policy.check_mode(intent.mode)
+    live = await sessions.load(intent.session)
+    record = AuditRecord(
+        at=sessions.clock(),
+        action="mode",
+        session=live.id,
+        device=deed.device.id,
+        details={"mode": mode, "by": deed.by},
+    )
+    await sessions.store.record_audit(record)
+    if live.live:
+        mode = await live.running().set_permission_mode(mode)
+    sessions.save_soon(structs.replace(sessions.row(live.id), mode=mode))
+    return {"mode": mode}
+
+
+async def set_effort(sessions: Sessions, deed: Deed, intent: SetEffort) -> Result:
+    """Change how hard the model thinks; a CLI takes that only at its start."""
+    if intent.effort not in EFFORTS:
+        raise Refusal("bad_message", f"effort is one of {', '.join(EFFORTS)}")
+    live = await sessions.load(intent.session)
+    if live.busy:
+        raise Refusal("conflict", "the effort can be changed when the session is idle")
+    running = live.live
+    await live.stop()
+    _remember(sessions, live, effort=intent.effort)
+    if running:
+        await sessions.start(live, await resumable(sessions, live, repair=False))
+    return {"effort": intent.effort}
+
+
+async def stop_task(sessions: Sessions, deed: Deed, intent: StopTask) -> Result:
+    """Stop a background task."""
+    live = await sessions.load(intent.session)
+    if all(task.id != intent.task for task in live.transcript.background):
+        raise Refusal("not_found", f"there is no task {intent.task!r}")
+    await live.running().stop_task(intent.task)
+    return {}
+
+
+async def mcp_toggle(sessions: Sessions, deed: Deed, intent: McpToggle) -> Result:
+    """Switch an MCP server of the session on or off."""
+    live = await sessions.load(intent.session)
+    _check_server(live, intent.server)
+    await live.running().mcp_toggle(intent.server, enabled=intent.enabled)
+    await live.running().mcp_status()
+    return {}
+
+
+async def mcp_reconnect(sessions: Sessions, deed: Deed, intent: McpReconnect) -> Result:
+    """Connect an MCP server of the session again."""
+    live = await sessions.load(intent.session)
+    _check_server(live, intent.server)
+    await live.running().mcp_reconnect(intent.server)
+    await live.running().mcp_status()
+    return {}
+
+
+async def rewind_files(sessions: Sessions, deed: Deed, intent: RewindFiles) -> Result:
+    """Put files back to where they were before a prompt, or tell what that would do."""
+    live = await sessions.load(intent.session)
+    if live.transcript.item(intent.prompt) is None:
+        raise Refusal("not_found", f"there is no prompt {intent.prompt!r}")
+    client = live.running()
+    if not intent.dry_run:
+        if client.busy:
+            raise Refusal("conflict", "files can be put back when the session is idle")
+        record = AuditRecord(
+            at=sessions.clock(),
+            action="rewind_files",
+            session=live.id,
+            device=deed.device.id,
+            details={"prompt": intent.prompt, "by": deed.by},
+        )
+        await sessions.store.record_audit(record)
+    return await client.rewind_files(intent.prompt, dry_run=intent.dry_run)
+
+
+def _remember(sessions: Sessions, live: LiveSession, **options: Any) -> None:
+    """What the next start of this session must pass again."""
+    row = sessions.row(live.id)
+    sessions.save_soon(structs.replace(row, options={**row.options, **options}))
+
+
+def _check_server(live: LiveSession, server: str) -> None:
+    names = [
+        one.get("name") for one in live.transcript.session.mcp_servers if isinstance(one, dict)
+    ]
+    if server not in names:
+        raise Refusal("not_found", f"this session has no MCP server {server!r}", servers=names)
+
+
+def _value(model: Any) -> Any:
+    return model.get("value") if isinstance(model, dict) else model
+
+
+HANDLERS: Handlers = {
+    SetModel: set_model,
+    SetMode: set_mode,
+    SetEffort: set_effort,
+    StopTask: stop_task,
+    McpToggle: mcp_toggle,
+    McpReconnect: mcp_reconnect,
+    RewindFiles: rewind_files,
+}

@@ -1,0 +1,176 @@
+"""A registry on a real store with a real agent process, and clients that watch it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairlead.host.options import Options
+from fairlead.host.process import Graces
+from fairlead.server.intents import Intent, NewSession, Send
+from fairlead.server.limits import Limits
+from fairlead.server.live_session import LiveSession
+from fairlead.server.messages import LOBBY, IntentResult
+from fairlead.server.policy import Policy
+from fairlead.server.registry import Registry
+from fairlead.store.devices import Device
+from fairlead.store.imports import CliSessions
+from fairlead.store.sqlite import SqliteStore
+from tests.server.robots import Robot
+
+AGENT = Path(__file__).with_name("agent.py")
+QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
+PATIENCE_S = 20.0
+
+
+def device(role: str = "owner", name: str = "desk") -> Device:
+    return Device(id=f"id-{name}", name=name, role=role, token_hash=f"hash-{name}", created=0.0)
+
+
+class Stage:
+    """One server without sockets."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+        agent: Path | None = None,
+        cli: bool = False,
+        store: SqliteStore | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder = folder
+        self.project = folder / "project"
+        self.project.mkdir(exist_ok=True)
+        self.log = folder / "agent.log"
+        self.projects = folder / "cli-projects"
+        self.store = store or SqliteStore(folder / "data")
+        self.limits = limits or Limits(restart_delays_s=(0.0,), store_retry_s=0.1)
+        self.policy = policy or Policy(roots=(folder,))
+        self.agent = agent or self._launcher()
+        self.cli = CliSessions(self.projects) if cli else None
+        self.clock = clock
+        self.registry: Registry
+        self.desk = device()
+        self._n = 0
+        self._client = uuid.uuid4().hex
+
+    def _launcher(self) -> Path:
+        path = self.folder / "claude-scripted"
+        command = shlex.join([sys.executable, str(AGENT), str(self.log)])
+        path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        path.chmod(0o755)
+        return path
+
+    async def __aenter__(self) -> Stage:
+        await self.store.start()
+        options = Options(agent=self.agent, graces=QUICK, control_timeout=10.0)
+        self.registry = Registry(
+            self.store,
+            limits=self.limits,
+            policy=self.policy,
+            options=options,
+            cli=self.cli,
+            clock=self.clock,
+        )
+        await self.registry.start()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.registry.close()
+        await self.store.close()
+
+    async def act(self, intent: Intent, who: Device | None = None) -> IntentResult:
+        """Do something as a device, under the next number."""
+        self._n += 1
+        who = who or self.desk
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.registry.act(who, f"{self._client}-{who.id}", self._n, intent)
+
+    async def new(self, **fields: Any) -> str:
+        """A new session; gives its id."""
+        result = await self.act(NewSession(cwd=str(self.project), **fields))
+        assert result.ok, result
+        return str(result.result["session"])
+
+    async def say(self, session: str, *steps: dict[str, Any], text: str = "") -> str:
+        """Send a prompt; gives its uuid."""
+        prompt = str(uuid.uuid4())
+        words = text or json.dumps(list(steps))
+        result = await self.act(Send(session=session, text=words, uuid=prompt))
+        assert result.ok, result
+        return prompt
+
+    def live(self, session: str) -> LiveSession:
+        found = self.registry.sessions.loaded(session)
+        assert found is not None
+        return found
+
+    async def until(self, what: Callable[[], Any]) -> Any:
+        """Wait for something to become true, within bounds."""
+        async with asyncio.timeout(PATIENCE_S):
+            # What is waited for may be in another process, which has no event to wait on.
+            while not (found := what()):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        return found
+
+    async def state(self, session: str, *states: str) -> LiveSession:
+        """Wait until a session is in one of some states."""
+        live = await self.registry.sessions.load(session)
+        await self.until(lambda: live.transcript.status.state in states)
+        return live
+
+    async def pending(self, session: str, count: int = 1) -> list[dict[str, Any]]:
+        """Wait for requests; gives them as a client sees them."""
+        live = await self.registry.sessions.load(session)
+        await self.until(lambda: len(live.transcript.pending) >= count)
+        source = self.registry.sessions.source(session)
+        rows: list[dict[str, Any]] = msgspec.json.decode(
+            msgspec.json.encode(source.section("pending"))
+        )
+        return rows
+
+    def told(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """What the agent was told on stdin, or its starts."""
+        if not self.log.exists():
+            return []
+        entries = [json.loads(line) for line in self.log.read_text().splitlines()]
+        if kind == "argv":
+            return [one for one in entries if "argv" in one]
+        return [one for one in entries if kind is None or one.get("type") == kind]
+
+    def answers(self) -> dict[str, dict[str, Any]]:
+        """The answers the agent got, by request."""
+        return {
+            one["response"]["request_id"]: one["response"].get("response", {})
+            for one in self.told("control_response")
+        }
+
+    def prompts(self) -> list[str]:
+        """The prompts the agent got, as texts."""
+        return [one["message"]["content"][0]["text"] for one in self.told("user")]
+
+    async def robot(self, document: str, name: str = "robot", window: int = 500) -> Robot:
+        """A client that follows a document."""
+        assert await self.registry.open(document)
+        robot = Robot(self.registry.hub, name, document, window)
+        robot.open(0.0)
+        return robot
+
+    def lobby(self, to: str) -> dict[str, dict[str, Any]]:
+        """The rows of a list of the lobby."""
+        return {row["id"]: row for row in self.registry.lobby.section(to)}
+
+
+__all__ = ["LOBBY", "PATIENCE_S", "Stage", "device"]

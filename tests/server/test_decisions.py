@@ -1,0 +1,369 @@
+"""A permission is answered once, by somebody who may, for exactly what they saw."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.server.decorate import input_sha256
+from fairlead.server.intents import (
+    AnswerElicitation,
+    AnswerQuestions,
+    Decide,
+    DecidePlan,
+    Interrupt,
+)
+from fairlead.server.messages import LOBBY, IntentResult
+from fairlead.server.policy import Policy
+from tests.server.stage import Stage, device
+
+APPROVER = device("approver", "phone")
+OPERATOR = device("operator", "laptop")
+OWNER = device("owner", "desk")
+WAIT = {"wait": 1}
+
+RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "make:*"}],
+    "behavior": "allow",
+    "destination": "localSettings",
+}
+WHOLE_TOOL = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash"}],
+    "behavior": "allow",
+    "destination": "session",
+}
+ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+BYPASS = {"type": "setMode", "mode": "bypassPermissions", "destination": "session"}
+UNKNOWN = {"type": "brandNew", "x": 1}
+DENY_RULE = {**RULE, "behavior": "deny"}
+REMOVE_RULE = {**RULE, "type": "removeRules", "behavior": "deny"}
+
+
+def ask(request_id: str = "ask-1", **fields: Any) -> dict[str, Any]:
+    return {"ask": {"id": request_id, "input": {"command": "make", "n": 1}, **fields}}
+
+
+async def asked(stage: Stage, **fields: Any) -> tuple[str, dict[str, Any]]:
+    session = await stage.new()
+    await stage.say(session, ask(**fields), WAIT)
+    (row,) = await stage.pending(session)
+    return session, row
+
+
+def decide(session: str, row: dict[str, Any], decision: str = "allow", **fields: Any) -> Decide:
+    return Decide(
+        session=session,
+        request_id=row["id"],
+        input_sha256=row["input_sha256"],
+        decision=decision,
+        **fields,
+    )
+
+
+async def answer(stage: Stage, request_id: str = "ask-1") -> dict[str, Any]:
+    await stage.until(lambda: request_id in stage.answers())
+    return stage.answers()[request_id]
+
+
+async def test_an_allow_runs_what_was_asked_and_everybody_is_told_by_whom(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        assert list(stage.lobby("inbox")) == [f"{session}:ask-1"]
+        assert stage.lobby("sessions")[session]["pending"] == 1
+        robot = await stage.robot(session)
+        assert robot.state is not None
+        assert robot.state["pending"] == [row]
+        result = await stage.act(decide(session, row), APPROVER)
+        assert (result.ok, result.result) == (True, {"decision": "allow"})
+        assert (await answer(stage))["updatedInput"] == {"command": "make", "n": 1}
+        live = await stage.state(session, "idle")
+        (settled,) = live.transcript.settled
+        assert (settled.outcome, settled.by) == ("answered", "phone")
+        assert stage.lobby("inbox") == {}
+        (record,) = await stage.store.audit(session)
+        assert (record.action, record.device) == ("decided:allow", APPROVER.id)
+
+
+@pytest.mark.parametrize("seen", ["", "0" * 64, input_sha256({"command": "ls"})])
+async def test_a_decision_about_another_input_is_stale(tmp_path: Path, seen: str) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        result = await stage.act(decide(session, {**row, "input_sha256": seen}), OWNER)
+        assert result.code == "stale"
+        assert stage.answers() == {}
+        assert (await stage.act(decide(session, row))).ok
+
+
+async def test_two_requests_with_one_tool_use_id_are_bound_to_their_own_input(
+    tmp_path: Path,
+) -> None:
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        await stage.say(session, ask("a", tool_use_id="t"), WAIT)
+        (first,) = await stage.pending(session)
+        evil = ask("b", tool_use_id="t", input={"command": "rm -rf /"})
+        await stage.act(decide(session, first, "deny"))
+        await stage.until(lambda: "a" in stage.answers())
+        await stage.say(session, evil, WAIT)
+        (second,) = await stage.pending(session)
+        assert second["input_sha256"] != first["input_sha256"]
+        crossed = await stage.act(decide(session, {**first, "id": "b"}))
+        assert crossed.code == "stale"
+
+
+async def test_the_first_valid_answer_wins_and_the_others_learn_whose_it_was(
+    tmp_path: Path,
+) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        assert (await stage.act(decide(session, row, "deny", message="no"), APPROVER)).ok
+        late = await stage.act(decide(session, row), OPERATOR)
+        assert (late.code, late.result) == ("already_resolved", {"by": "phone", "decision": "deny"})
+        assert (await answer(stage))["message"] == "no"
+
+
+async def test_of_answers_at_the_same_time_exactly_one_reaches_the_cli(tmp_path: Path) -> None:
+    pairs = 60
+    rng = random.Random(19)
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        asks = [ask(f"ask-{n}", tool_use_id=f"t{n}") for n in range(pairs)]
+        await stage.say(session, *asks, {"wait": pairs})
+        rows = await stage.pending(session, pairs)
+        rng.shuffle(rows)
+
+        async def race(row: dict[str, Any]) -> list[IntentResult]:
+            both = [(decide(session, row), APPROVER), (decide(session, row, "deny"), OPERATOR)]
+            rng.shuffle(both)
+            return list(await asyncio.gather(*(stage.act(one, who) for one, who in both)))
+
+        results = await asyncio.gather(*(race(row) for row in rows))
+        await stage.state(session, "idle")
+        for one, other in results:
+            assert sorted((one.ok, other.ok)) == [False, True]
+            loser = other if one.ok else one
+            winner = one if one.ok else other
+            assert loser.code == "already_resolved"
+            assert loser.result["decision"] == winner.result["decision"]
+        assert len(stage.told("control_response")) == pairs
+        assert len(stage.answers()) == pairs
+
+
+async def test_a_request_that_the_cli_withdrew_cannot_be_answered(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        await stage.say(session, ask(), {"withdraw": "ask-1"}, ask("ask-2"), WAIT)
+        live = await stage.registry.sessions.load(session)
+        await stage.until(lambda: live.transcript.settled)
+        row = {"id": "ask-1", "input_sha256": input_sha256({"command": "make", "n": 1})}
+        result = await stage.act(decide(session, row))
+        assert (result.code, result.result["decision"]) == ("already_resolved", "cancelled")
+        assert "ask-1" not in stage.answers()
+
+
+async def test_a_request_id_that_comes_again_is_denied_unseen(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        assert (await stage.act(decide(session, row))).ok
+        await stage.state(session, "idle")
+        await stage.say(session, ask(input={"command": "something else"}), WAIT)
+        await stage.until(lambda: len(stage.told("control_response")) == 2)
+        second = stage.told("control_response")[1]["response"]["response"]
+        assert second["behavior"] == "deny"
+
+
+async def test_only_an_operator_may_change_what_runs_and_it_is_on_the_record(
+    tmp_path: Path,
+) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        edited = decide(session, row, "allow_edited", input={"command": "make -n"})
+        assert (await stage.act(edited, APPROVER)).code == "forbidden"
+        assert stage.answers() == {}
+        assert (await stage.act(edited, OPERATOR)).ok
+        assert (await answer(stage))["updatedInput"] == {"command": "make -n"}
+        (record,) = await stage.store.audit(session)
+        assert record.details["asked"] == {"command": "make", "n": 1}
+        assert record.details["ran"] == {"command": "make -n"}
+
+
+async def test_an_input_travels_with_no_other_decision(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        result = await stage.act(decide(session, row, "allow", input={"command": "evil"}), OWNER)
+        assert result.code == "bad_message"
+        assert stage.answers() == {}
+
+
+async def test_choices_are_the_safe_suggestions_each_in_its_scopes(tmp_path: Path) -> None:
+    suggestions = [BYPASS, UNKNOWN, DENY_RULE, REMOVE_RULE, RULE, ACCEPT_EDITS, WHOLE_TOOL]
+    async with Stage(tmp_path) as stage:
+        _, row = await asked(stage, suggestions=suggestions)
+        assert [(one["scope"], one["role"], one["wide"]) for one in row["choices"]] == [
+            ("session", "approver", False),
+            ("session", "approver", False),
+            ("localSettings", "owner", False),
+            ("session", "approver", True),
+            ("session", "approver", False),
+        ]
+        assert [one["label"] for one in row["choices"]] == [
+            "Bash(make) (this session)",
+            "Bash(make:*) (this session)",
+            "Bash(make:*) (this project, only for you)",
+            "every use of Bash (this session)",
+            "the mode acceptEdits (this session)",
+        ]
+        assert row["choices"][1]["lets_through"] == (
+            "every command that begins with `make`, whatever follows"
+        )
+
+
+async def test_always_takes_the_chosen_rule_and_no_more(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage, suggestions=[RULE, ACCEPT_EDITS])
+        assert (await stage.act(decide(session, row, "always", choices=(1,)), APPROVER)).ok
+        assert (await answer(stage))["updatedPermissions"] == [{**RULE, "destination": "session"}]
+
+
+async def test_never_lets_this_one_run_and_denies_the_like(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage, suggestions=[RULE])
+        assert (await stage.act(decide(session, row, "never", choices=(0,)), APPROVER)).ok
+        said = await answer(stage)
+        assert said["behavior"] == "allow"
+        assert said["updatedPermissions"][0]["behavior"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("choices", "who", "code"),
+    [
+        pytest.param((2,), OPERATOR, "forbidden", id="a settings file by an operator"),
+        pytest.param((7,), OWNER, "bad_message", id="nothing offered"),
+        pytest.param((-1,), OWNER, "bad_message", id="from the end"),
+        pytest.param((), OWNER, "bad_message", id="no choice"),
+    ],
+)
+async def test_a_lasting_rule_comes_only_from_what_was_offered(
+    tmp_path: Path, choices: tuple[int, ...], who: Any, code: str
+) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage, suggestions=[RULE])
+        result = await stage.act(decide(session, row, "always", choices=choices), who)
+        assert result.code == code
+        assert stage.answers() == {}
+
+
+async def test_an_owner_may_write_to_a_settings_file_unless_the_server_forbids_it(
+    tmp_path: Path,
+) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage, suggestions=[RULE])
+        assert (await stage.act(decide(session, row, "always", choices=(2,)), OWNER)).ok
+        assert (await answer(stage))["updatedPermissions"] == [RULE]
+    policy = Policy(roots=(tmp_path,), wide_scopes=False)
+    async with Stage(tmp_path, policy=policy) as stage:
+        _, row = await asked(stage, suggestions=[RULE])
+        assert {one["scope"] for one in row["choices"]} == {"session"}
+
+
+async def test_a_denial_can_end_the_turn(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        assert (await stage.act(decide(session, row, "deny_stop"), APPROVER)).ok
+        said = await answer(stage)
+        assert (said["behavior"], said["interrupt"]) == ("deny", True)
+        assert said["message"]
+
+
+async def test_questions_are_answered_by_their_text(tmp_path: Path) -> None:
+    question = {"question": "Which?", "header": "h", "options": [{"label": "A"}, {"label": "B"}]}
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage, tool="AskUserQuestion", input={"questions": [question]})
+        assert row["kind"] == "question"
+        plain = await stage.act(decide(session, row, "allow"))
+        assert plain.code == "bad_message"
+        common = {"session": session, "request_id": "ask-1", "input_sha256": row["input_sha256"]}
+        other = await stage.act(AnswerQuestions(**common, answers={"What?": "A"}))
+        assert other.code == "bad_message"
+        assert (await stage.act(AnswerQuestions(**common, answers={"Which?": ("A", "B")}))).ok
+        assert (await answer(stage))["updatedInput"]["answers"] == {"Which?": "A, B"}
+
+
+async def test_a_plan_is_shown_and_can_be_approved_with_edits_within_the_ceiling(
+    tmp_path: Path,
+) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage, tool="ExitPlanMode", input={})
+        live = stage.live(session)
+        await stage.until(lambda: live.transcript.pending[0].details.get("plan") == "1. do it")
+        common = {"session": session, "request_id": "ask-1", "input_sha256": row["input_sha256"]}
+        assert (await stage.act(DecidePlan(**common, approve=True, accept_edits=True))).ok
+        (update,) = (await answer(stage))["updatedPermissions"]
+        assert update["mode"] == "acceptEdits"
+    strict = Policy(roots=(tmp_path,), mode_ceiling="default")
+    async with Stage(tmp_path, policy=strict) as stage:
+        stage.log.unlink()
+        session, row = await asked(stage, tool="ExitPlanMode", input={"plan": "x"})
+        common = {"session": session, "request_id": "ask-1", "input_sha256": row["input_sha256"]}
+        result = await stage.act(DecidePlan(**common, approve=True, accept_edits=True))
+        assert result.code == "forbidden"
+        assert (await stage.act(DecidePlan(**common, approve=False, message="other"))).ok
+        assert (await answer(stage))["message"] == "other"
+
+
+async def test_a_form_of_an_mcp_server_is_answered(tmp_path: Path) -> None:
+    form = {
+        "type": "control_request",
+        "request_id": "form",
+        "request": {"subtype": "elicitation", "mcp_server_name": "m", "message": "Name?"},
+    }
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        await stage.say(session, {"line": form}, WAIT)
+        (row,) = await stage.pending(session)
+        assert row["kind"] == "elicitation"
+        wrong = AnswerElicitation(session=session, request_id="form", action="maybe")
+        assert (await stage.act(wrong)).code == "bad_message"
+        right = AnswerElicitation(
+            session=session, request_id="form", action="accept", content={"name": "x"}
+        )
+        assert (await stage.act(right)).ok
+        assert await answer(stage, "form") == {"action": "accept", "content": {"name": "x"}}
+
+
+async def test_ten_requests_are_answered_in_any_order(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        asks = [ask(f"ask-{n}", input={"command": f"c{n}"}, tool_use_id=f"t{n}") for n in range(10)]
+        await stage.say(session, *asks, {"wait": 10})
+        rows = await stage.pending(session, 10)
+        for row in reversed(rows):
+            assert (await stage.act(decide(session, row))).ok
+        await stage.state(session, "idle")
+        for n in range(10):
+            assert stage.answers()[f"ask-{n}"]["updatedInput"] == {"command": f"c{n}"}
+
+
+async def test_an_interrupt_ends_a_request_for_everybody(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        robot = await stage.robot(LOBBY)
+        await stage.act(Interrupt(session=session), APPROVER)
+        await stage.state(session, "idle")
+        result = await stage.act(decide(session, row))
+        robot.drain(1e9)
+        assert robot.state is not None
+        assert robot.state["inbox"] == []
+        assert result.code in ("already_resolved", "not_found")
+
+
+def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:
+    assert input_sha256({"b": 1, "a": "ä"}) == input_sha256({"a": "ä", "b": 1})
+    assert input_sha256({"a": 1}) != input_sha256({"a": "1"})
+    assert input_sha256({}) == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"

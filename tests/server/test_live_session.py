@@ -1,0 +1,153 @@
+"""A live session: stored before it is shown, and nothing lost when the store cannot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fairlead.server.held_facts import ServerFed
+from fairlead.server.journal import Journal
+from fairlead.server.limits import Limits
+from fairlead.server.loading import Loaded
+from fairlead.server.log_lines import event_of, fed_by
+from fairlead.store.audit import AuditRecord
+from fairlead.store.intents import IntentOutcome
+from fairlead.store.log import Event, NewEvent, StoreUnavailable
+from fairlead.transcript.facts import PromptCancelled
+from tests.server.stage import Stage
+
+
+class Gate:
+    """A store that takes events when it is told to, and remembers the order."""
+
+    def __init__(self) -> None:
+        self.kept: list[bytes] = []
+        self.open = asyncio.Event()
+        self.broken = False
+        self.appends = 0
+
+    async def append(
+        self,
+        session: str,
+        new: Sequence[NewEvent],
+        *,
+        intent: IntentOutcome | None = None,
+        audit: Sequence[AuditRecord] = (),
+    ) -> int:
+        self.appends += 1
+        await self.open.wait()
+        if self.broken:
+            raise StoreUnavailable("the disk is full", code="disk_full")
+        self.kept += [one.line for one in new]
+        return len(self.kept)
+
+
+def fact(n: int) -> ServerFed:
+    return PromptCancelled(str(n))
+
+
+async def test_nothing_is_shown_before_it_is_stored_and_many_events_share_a_commit() -> None:
+    gate = Gate()
+    shown: list[int] = []
+    journal = Journal("s", gate, lambda seq, fed, at: shown.append(seq), Limits())
+    for n in range(1_000):
+        journal.note([fact(n)], 0.0)
+        await asyncio.sleep(0)
+    assert shown == []
+    gate.open.set()
+    await journal.flush()
+    assert shown == list(range(1, 1_001))
+    assert gate.appends <= 3
+    await journal.close()
+
+
+async def test_what_is_wanted_is_refused_and_what_happened_waits_when_the_store_cannot() -> None:
+    gate = Gate()
+    gate.open.set()
+    gate.broken = True
+    shown: list[Any] = []
+    limits = Limits(store_retry_s=0.01)
+    journal = Journal("s", gate, lambda seq, fed, at: shown.append(fed), limits)
+    journal.note([fact(1)], 0.0)
+    with pytest.raises(StoreUnavailable, match="disk is full"):
+        await journal.record([fact(2)], 0.0)
+    journal.note([fact(3)], 0.0)
+    assert shown == []
+    gate.broken = False
+    await journal.flush()
+    assert shown == [fact(1), fact(3)]
+    assert await journal.record([fact(4)], 0.0) == 3
+    await journal.close()
+
+
+async def test_a_flood_that_cannot_be_stored_is_stopped_and_goes_on_when_it_can() -> None:
+    gate = Gate()
+    told: list[str] = []
+    limits = Limits(unstored_bytes=10_000)
+    journal = Journal(
+        "s",
+        gate,
+        lambda seq, fed, at: None,
+        limits,
+        on_full=lambda: told.append("full"),
+        on_room=lambda: told.append("room"),
+    )
+    for n in range(200):
+        journal.note([fact(n)], 0.0)
+    assert told == ["full"]
+    gate.open.set()
+    await journal.flush()
+    assert told == ["full", "room"]
+    assert journal.bytes == 0
+    await journal.close()
+
+
+async def test_the_stored_events_fold_to_what_was_shown(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        await stage.say(session, {"flood": 200}, {"line": {"type": "news", "x": 1}})
+        live = await stage.state(session, "idle")
+        await live.journal.flush()
+        again = await Loaded.from_log(stage.store, session)
+        assert again.seq == live.seq
+        assert again.transcript.snapshot() == live.transcript.snapshot()
+        assert any("word199" in getattr(item, "text", "") for item in live.transcript.items)
+
+
+async def test_a_client_sees_nothing_that_is_not_in_the_log(tmp_path: Path) -> None:
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        robot = await stage.robot(session)
+        await stage.say(session, {"flood": 2_000})
+        live = stage.live(session)
+        seen = 0
+        while live.transcript.status.state != "idle":
+            robot.drain(float(seen))
+            if robot.seq != seen:
+                seen = robot.seq or 0
+                assert await stage.store.last_seq(session) >= seen
+            await asyncio.sleep(0.002)
+        await live.journal.flush()
+        robot.drain(1e9)
+        assert robot.seq == live.seq == await stage.store.last_seq(session)
+        source = stage.registry.sessions.source(session)
+        assert robot.state is not None
+        for name in source.sections:
+            wanted = msgspec.json.decode(msgspec.json.encode(source.section(name)))
+            assert robot.state[name] == wanted, name
+        wanted = msgspec.json.decode(msgspec.json.encode(live.transcript.items))
+        assert robot.state["items"] == wanted
+
+
+async def test_a_line_above_the_limit_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    from fairlead.wire.decode import skipped
+    from fairlead.wire.framing import Oversized
+
+    line = skipped(Oversized(head=b'{"type":"\xff', size=10_000, limit=100))
+    new = event_of(line, 1.0)
+    assert fed_by(Event(1, new.direction, new.line, new.at)) == line
