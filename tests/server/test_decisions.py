@@ -210,7 +210,7 @@ async def test_choices_are_the_safe_suggestions_each_in_its_scopes(tmp_path: Pat
             ("session", "approver", False),
             ("localSettings", "owner", False),
             ("session", "approver", True),
-            ("session", "approver", False),
+            ("session", "approver", True),
         ]
         assert [one["label"] for one in row["choices"]] == [
             "Bash(make) (this session)",
