@@ -58,8 +58,10 @@ def line_of(entry: dict[str, Any]) -> bytes:
     if "base64" in entry:
         return base64.b64decode(entry["base64"])
     message = entry["msg"]
+    if isinstance(message, str):
+        return message.encode("utf-8", "replace")
     if isinstance(message, dict) and "_hex" in message:
         return bytes.fromhex(str(message["_hex"]))
     if isinstance(message, dict) and "_raw" in message:
-        return str(message["_raw"]).rstrip("\n").encode("utf-8", "replace")
+        return str(message["_raw"]).encode("utf-8", "replace")
     return write(message)

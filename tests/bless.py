@@ -1,0 +1,26 @@
+"""`make bless`: write every golden and generated file anew. Read the difference before committing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from fairlead.server.typescript import generate
+
+ROOT = Path(__file__).parents[1]
+
+MODULES = ("tests.wire.goldens", "tests.wire.type_table", "tests.transcript.golden")
+
+
+def main() -> None:
+    """Run each writer, saying which."""
+    for module in MODULES:
+        sys.stderr.write(f"bless: {module}\n")
+        subprocess.run([sys.executable, "-m", module], cwd=ROOT, check=True)
+    sys.stderr.write("bless: web/src/protocol/messages.ts\n")
+    (ROOT / "web" / "src" / "protocol" / "messages.ts").write_text(generate())
+
+
+if __name__ == "__main__":
+    main()
