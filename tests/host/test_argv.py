@@ -167,7 +167,7 @@ def test_a_file_name_that_is_no_utf8_reaches_the_command_line() -> None:
 # Structured output
 
 
-@pytest.mark.parametrize("version", MEASURED[:2], ids=str)
+@pytest.mark.parametrize("version", MEASURED[:3], ids=str)
 def test_a_schema_on_a_cli_that_loops_needs_a_budget(version: Version) -> None:
     with pytest.raises(OptionError, match="needs max_budget_usd on"):
         build(Options(json_schema={"type": "object"}, max_turns=5), version)
@@ -175,7 +175,7 @@ def test_a_schema_on_a_cli_that_loops_needs_a_budget(version: Version) -> None:
     assert "--max-budget-usd=1.0" in tokens
 
 
-@pytest.mark.parametrize("version", MEASURED[2:], ids=str)
+@pytest.mark.parametrize("version", MEASURED[3:], ids=str)
 def test_a_schema_needs_no_budget_elsewhere(version: Version) -> None:
     assert build(Options(json_schema={"type": "object"}), version) == DEFAULT
 

@@ -192,7 +192,7 @@ def test_C16_a_held_prompt_can_be_edited_reordered_and_taken_back() -> None:
 
 
 def test_C14_a_prompt_that_goes_into_a_turn_with_others_may_be_echoed_ahead_of_it() -> None:
-    # rec 2.1.120/queue: of two that are merged the first is echoed before the init.
+    # Seen from 2.1.120 on: of two that are merged the first is echoed before the init.
     engine = Engine()
     engine.send(prompt(FIRST))
     engine.send(prompt(SECOND), at_once=True)

@@ -88,7 +88,7 @@ AT = {
     "double_mode_answer": "yy...",
     "checks_mode": "...yy",
     "allow_needs_input": "yyy..",
-    "reinitialize_is_an_error": "yyyy.",
+    "reinitialize_is_an_error": "yyy..",
     "cancels_queued": "....y",
     "merges_queued_prompts": "..yyy",
     "command_lifecycle": "...yy",

@@ -62,7 +62,7 @@ class Controls(ABC):
 
     async def session_cost(self) -> str:
         """The cost so far, as the CLI words it."""
-        return str((await self.control("get_session_cost")).get("text", ""))
+        return _text(await self.control("get_session_cost"), "text")
 
     async def usage(self) -> dict[str, Any]:
         """Cost, durations, lines changed and rate limits."""
@@ -70,7 +70,7 @@ class Controls(ABC):
 
     async def binary_version(self) -> str:
         """The version of the running CLI."""
-        return str((await self.control("get_binary_version")).get("version", ""))
+        return _text(await self.control("get_binary_version"), "version")
 
     async def status_report(self) -> list[dict[str, Any]]:
         """What /status shows, by section."""
@@ -103,9 +103,16 @@ class Controls(ABC):
         answer = await self.control("register_repo_root", directory=directory, **reloads)
         return str(answer.get("directory", directory))
 
-    async def set_cwd(self, path: str) -> dict[str, Any]:
-        """Work in another folder from now on."""
-        return await self.control("set_cwd", path=path)
+    async def set_cwd(self, path: str, *, trusted: str | None = None) -> dict[str, Any]:
+        """Work in another folder from now on.
+
+        For a folder nobody has trusted yet the answer is `{"status": "needs_trust",
+        "directory": …}`: ask the user, and call again with that directory as `trusted`.
+        """
+        consent: dict[str, Any] = {}
+        if trusted is not None:
+            consent = {"trust_accepted": True, "trusted_directory": trusted}
+        return await self.control("set_cwd", path=path, **consent)
 
     # Settings and rules
 
@@ -210,13 +217,12 @@ class Controls(ABC):
         await self.control("rename_session", title=title)
 
     async def generate_title(self, description: str) -> str:
-        """Let the model find a name for the session."""
-        answer = await self.control("generate_session_title", description=description)
-        return str(answer.get("title", ""))
+        """Let the model find a name for the session; empty if it finds none."""
+        return _text(await self.control("generate_session_title", description=description), "title")
 
     async def side_question(self, question: str) -> str:
         """Ask something beside the conversation; neither is added to it."""
-        return str((await self.control("side_question", question=question)).get("response", ""))
+        return _text(await self.control("side_question", question=question), "response")
 
     async def set_has_subscribers(self, watched: bool | None) -> None:
         """Tell the CLI whether anybody is looking."""
@@ -225,6 +231,11 @@ class Controls(ABC):
     async def end_session(self, reason: str) -> None:
         """Let the CLI end the session by itself."""
         await self.control("end_session", reason=reason)
+
+
+def _text(answer: dict[str, Any], key: str) -> str:
+    found = answer.get(key)
+    return found if isinstance(found, str) else ""
 
 
 def _list(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:

@@ -108,7 +108,7 @@ def deny_tool(reason: str) -> HookOutput:
 
 
 def ask_user(reason: str = "") -> HookOutput:
-    """PreToolUse: ask, even if a rule would allow it."""
+    """PreToolUse: ask, even if a rule would allow it; 2.1.38 asks only where it would anyway."""
     return _for_tool({"permissionDecision": "ask", "permissionDecisionReason": reason})
 
 

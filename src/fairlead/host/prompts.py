@@ -142,7 +142,7 @@ class PromptQueue:
     def echoed(self, uuid: str) -> None:
         """The CLI repeated a prompt: it took it up, or knew it already."""
         # The echo follows the init of its turn. Before it come only those that go into a turn
-        # together with others (rec 2.1.120/queue), and those that are dropped (TRUTH 1.2).
+        # together with others (seen from 2.1.120 on), and those that are dropped (TRUTH 1.2).
         lonely = not self._in_turn and self._under_way == [uuid]
         if lonely and not self._has_lifecycle:
             self.cancel(uuid, DROPPED)

@@ -9,7 +9,9 @@
 `cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). Each test that takes it
             runs once for 2.1.38 and once for 2.1.325, and for whatever FAIRLEAD_CLI_VERSIONS
             names besides (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`). For
-            one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
+            one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`. For
+            those that have something: `@pytest.mark.only(since="2.1.120")`, or `before=`; the
+            others are not collected, for nothing is skipped here.
 `model`     a running `ModelApi` with an empty script: `model.push(…)` what it shall say, read
             `model.requests`, hold a reply with a `Gate` instead of sleeping. Used up, it says
             "Done.". See `fairlead.emulator.replies` and `model_script` for all it can do.
@@ -39,6 +41,7 @@ import pytest
 from fairlead.emulator.model_api import ModelApi
 from fairlead.testing.hermetic import hermetic_env
 from fairlead.testing.real_cli import RealCli, ensure
+from fairlead.wire.versions import Span, Version
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
 from tests.e2e.real_cli.stage import Stage
 
@@ -47,6 +50,26 @@ DEFAULT_VERSIONS = ("2.1.38", "2.1.325")
 MORE_VERSIONS = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(",")))
 
 VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *MORE_VERSIONS)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "only(since, before): the CLI versions a test applies to")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    others = [item for item in items if not _applies(item)]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
+
+
+def _applies(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("only")
+    if mark is None or not isinstance(item, pytest.Function):
+        return True
+    limits = {name: Version.parse(text) for name, text in mark.kwargs.items()}
+    span = Span(since=limits.get("since"), until=limits.get("before"))
+    version = Version.parse(str(item.callspec.params["cli"]))
+    return version is not None and version in span
 
 
 @pytest.fixture(params=VERSIONS)

@@ -1,0 +1,149 @@
+"""How a CLI ends, by our hand and by others: end of input, signals, exit codes (TRUTH 1.5)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from fairlead import AgentExited, Allow, PermissionRequest, SessionClosed, TurnCancelled
+from fairlead.emulator.gate import Gate
+from fairlead.emulator.replies import reply, use
+from fairlead.host.process import Graces
+from fairlead.testing.real_cli import RealCli
+from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, play
+from tests.e2e.real_cli.witness import HeldCommand, Witness, ended
+
+IMPATIENT = Graces(after_eof=0.5, after_term=2.0, after_kill=2.0)
+"""For a CLI that is known not to go by itself."""
+
+
+def living_in(folder: Path) -> list[int]:
+    """The processes that work in a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "cwd").readlink() == folder:
+                found.append(int(entry.name))
+        except OSError:
+            continue  # Gone, or not ours to look at.
+    return found
+
+
+async def test_closing_an_idle_session_ends_the_cli_with_0(stage: Stage) -> None:
+    """TRUTH 1.5: at the end of input the CLI goes by itself."""
+    session = stage.session()
+    witness = Witness.of(session)
+    async with session:
+        await play(session)
+    assert witness.returncode == 0
+    assert living_in(stage.project) == []
+    with pytest.raises(SessionClosed, match="resume"):
+        await session.send("too late")
+
+
+async def test_closing_in_the_middle_of_a_turn_ends_it(stage: Stage) -> None:
+    """TRUTH 1.5: left alone, a CLI runs its queue to the end first; we interrupt it."""
+    gate = Gate()
+    stage.model.push(reply("Never.").but(hold=gate))
+    async with stage.session() as session, asyncio.timeout(TURN_S):
+        turn = await session.send("one")
+        held = await session.send("two")
+        await gate.reached()
+        await session.close()
+        assert living_in(stage.project) == []
+        (result,) = await ended(turn)
+        assert result.subtype == "error_during_execution"
+        with pytest.raises(TurnCancelled):
+            await held
+    assert len(stage.model.requests) == 1
+
+
+async def test_closing_while_a_permission_is_asked_for_ends_the_turn(stage: Stage) -> None:
+    """TRUTH 1.5: EOF while a permission is pending; the tool does not run."""
+    asked = asyncio.Event()
+
+    async def hesitate(request: PermissionRequest) -> Allow:
+        asked.set()
+        return await asyncio.Future()
+
+    stage.model.push(use("Bash", command=stage.script(content="touch ran"), description="d"))
+    session = stage.session(on_permission=hesitate)
+    witness = Witness.of(session)
+    async with session, asyncio.timeout(TURN_S):
+        turn = await session.send("go")
+        await asked.wait()
+        await session.close()
+        assert not (await ended(turn))[0].ok
+    assert session.pending == {}
+    assert witness.returncode is not None
+    assert not (stage.project / "ran").exists()
+
+
+async def test_closing_ends_what_runs_in_the_background_too(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.5, 1.11, trap 7: a new CLI waits for its background tasks at the end of input."""
+    with HeldCommand(stage.project) as command:
+        stage.model.push(use("Bash", command=command.text, description="d", run_in_background=True))
+        session = stage.session(on_permission=Desk(), graces=IMPATIENT)
+        witness = Witness.of(session)
+        async with session, asyncio.timeout(TURN_S):
+            await play(session)
+            await command.begun()
+            assert len(living_in(stage.project)) > 1
+    assert witness.returncode is not None
+    assert living_in(stage.project) == []
+
+
+async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage) -> None:
+    """TRUTH 1.5: SIGTERM 143; trap 29."""
+    gate = Gate()
+    stage.model.push(reply("Never.").but(hold=gate))
+    async with stage.session() as session, asyncio.timeout(TURN_S):
+        turn = await session.send("one")
+        await gate.reached()
+        assert session.pid is not None
+        os.kill(session.pid, signal.SIGTERM)
+        with pytest.raises(AgentExited) as failure:
+            await turn
+        assert failure.value.returncode == 143
+        assert "SIGTERM" in failure.value.hint
+        with pytest.raises(AgentExited):
+            await session.send("two")
+
+
+async def test_a_cli_that_is_interrupted_by_a_signal_ends_with_0_and_not_well(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.5: SIGINT: exit 0, on 2.1.325 with a result, on 2.1.38 without; trap 29."""
+    gate = Gate()
+    stage.model.push(reply("Never.").but(hold=gate))
+    session = stage.session()
+    witness = Witness.of(session)
+    async with session, asyncio.timeout(TURN_S):
+        turn = await session.send("one")
+        await gate.reached()
+        assert session.pid is not None
+        os.kill(session.pid, signal.SIGINT)
+        await witness.until(lambda: witness.returncode is not None)
+        assert witness.returncode == 0
+        if cli.key >= (2, 1, 325):
+            assert (await ended(turn))[0].subtype == "error_during_execution"
+        else:
+            with pytest.raises(AgentExited, match="exit code 0"):
+                await turn
+
+
+async def test_a_killed_cli_is_told_apart_from_one_that_went(stage: Stage) -> None:
+    """TRUTH 1.5: the end is learned from wait; every reader and every turn is told."""
+    async with stage.session() as session, asyncio.timeout(TURN_S):
+        await play(session)
+        reader = session.messages()
+        assert session.pid is not None
+        os.kill(session.pid, signal.SIGKILL)
+        with pytest.raises(AgentExited) as failure:
+            async for _ in reader:
+                pass
+        assert failure.value.returncode == -signal.SIGKILL

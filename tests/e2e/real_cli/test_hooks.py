@@ -1,0 +1,284 @@
+"""Hooks by callback: each event, each decision, and hooks that go wrong (TRUTH 1.8)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead import (
+    Accept,
+    Allow,
+    Deny,
+    Hook,
+    HookCall,
+    OptionError,
+    PermissionRequest,
+    Session,
+)
+from fairlead.emulator.gate import Bell
+from fairlead.emulator.model_script import when
+from fairlead.emulator.replies import fail
+from fairlead.host.hooks import (
+    HOOK_EVENTS,
+    HookOutput,
+    add_context,
+    allow_tool,
+    ask_user,
+    block,
+    deny_tool,
+)
+from fairlead.host.option_groups import SettingsSources, ToolRules
+from fairlead.host.option_switches import Stream
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.events import Result, User
+from fairlead.wire.system import HookResponse, HookStarted
+from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, all_of, one_of, play
+from tests.e2e.real_cli.stdio_server import small_server
+from tests.e2e.real_cli.witness import Witness
+
+ALWAYS_PROVOKED = {
+    "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PreCompact", "PreToolUse",
+    "SessionStart", "SubagentStart", "SubagentStop", "UserPromptSubmit", "Stop",
+}  # fmt: skip
+
+PROVOKED_LATER = {
+    "Elicitation", "ElicitationResult", "InstructionsLoaded", "MessageDisplay", "Notification",
+    "PostCompact", "PostModelSwitch", "PostToolBatch", "PreModelSwitch", "StopFailure",
+    "TaskCompleted", "TaskCreated", "UserPromptExpansion",
+}  # fmt: skip
+"""Events that 2.1.325 has besides. The others need a team, a worktree, a watched file, a mode
+that only a server can judge, or come when nobody can be called (TRUTH 1.8)."""
+
+
+class Log:
+    """A hook handler without an opinion that remembers its calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[HookCall] = []
+        self._bell = Bell()
+
+    async def __call__(self, call: HookCall) -> None:
+        self.calls.append(call)
+        self._bell.ring()
+
+    @property
+    def events(self) -> set[str]:
+        return {call.event for call in self.calls}
+
+    async def has(self, events: set[str]) -> None:
+        await self._bell.until(lambda: events <= self.events, TURN_S)
+
+
+async def test_every_event_can_be_registered_and_calls_back_when_it_happens(
+    stage: Stage, cli: RealCli, tmp_path: Path
+) -> None:
+    """TRUTH 1.8: hooks through initialize; those a version does not know do no harm."""
+    set_up_a_project(stage.project)
+    log = Log()
+    async with stage.session(
+        hooks=[Hook(event=event, handler=log) for event in HOOK_EVENTS],
+        on_permission=Desk(),
+        on_elicitation=lambda request: Accept({"name": "Ada"}),
+        mcp_servers={"small": small_server(tmp_path / "log")},
+        rules=ToolRules(allowed=["TaskCreate", "TaskUpdate"]),
+    ) as session:
+        await provoke(stage, session)
+        newer = cli.key >= (2, 1, 325)
+        await log.has(ALWAYS_PROVOKED | PROVOKED_LATER if newer else ALWAYS_PROVOKED)
+    for call in log.calls:
+        assert call.event == call.input["hook_event_name"]
+        assert call.input["session_id"]
+    (before,) = (
+        c for c in log.calls if c.event == "PreToolUse" and c.input["tool_name"] == "Write"
+    )
+    assert before.input["tool_input"]["content"] == "x"
+    assert before.tool_use_id == before.input["tool_use_id"]
+    # At the start of the process a callback comes too late, at its end nobody listens.
+    starts = [call.input["source"] for call in log.calls if call.event == "SessionStart"]
+    assert starts == ["compact"]
+    assert "SessionEnd" not in log.events
+
+
+def set_up_a_project(project: Path) -> None:
+    (project / "CLAUDE.md").write_text("Be kind.")
+    commands = project / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "hello.md").write_text("Say hello to $ARGUMENTS.")
+
+
+async def provoke(stage: Stage, session: Session) -> None:
+    """Do all that calls a hook."""
+    await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    await stage.use(session, "Bash", command="exit 3", description="fails")
+    await stage.use(session, "mcp__small__ask")
+    await stage.use(session, "TaskCreate", subject="s", description="d", activeForm="doing")
+    await stage.use(session, "TaskUpdate", taskId="1", status="completed")
+    agent = {"subagent_type": "general-purpose", "run_in_background": False}
+    await stage.use(session, "Task", description="d", prompt="do it", **agent)
+    await play(session, "/hello you")
+    await play(session, "/compact")
+    await session.set_model("claude-sonnet-4-5")
+    stage.model.push(when(fail(400, "no"), text="fail now", times=None))
+    await play(session, "fail now")
+
+
+async def test_a_hook_before_a_tool_allows_edits_denies_or_asks(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.8: PreToolUse allow, updatedInput, deny, ask; only for the tools it matches."""
+    command = stage.script()
+    outputs: dict[str, HookOutput] = {
+        f"{command} allowed": allow_tool("fine"),
+        f"{command} edited": allow_tool(input={"command": f"{command} by the hook"}),
+        f"{command} denied": deny_tool("not this one"),
+        f"{command} asked": ask_user("better ask"),
+        "ls": ask_user("even this one"),
+    }
+
+    async def gate(call: HookCall) -> HookOutput:
+        return outputs[call.input["tool_input"]["command"]]
+
+    desk = Desk()
+    hook = Hook(event="PreToolUse", matcher="Bash", handler=gate)
+    async with stage.session(hooks=[hook], on_permission=desk) as session:
+        heard = [await result_of(stage, session, wish) for wish in outputs]
+        asked_for = [request.input["command"] for request in desk.asked]
+        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    allowed, edited, denied, asked, listed = heard
+    assert allowed.text == "ran allowed"
+    assert edited.text == "ran by the hook"
+    assert denied.is_error
+    assert "not this one" in denied.text
+    assert asked.text == "ran asked"
+    assert not listed.is_error
+    # What passes anyway is not asked for on 2.1.38, whatever a hook says.
+    overrides = cli.key >= (2, 1, 120)
+    assert asked_for == [f"{command} asked", "ls"][: 1 + overrides]
+    assert desk.tools[-1] == "Write"
+
+
+async def result_of(stage: Stage, session: Session, command: str) -> Any:
+    await stage.use(session, "Bash", command=command, description="d")
+    (result,) = stage.model.requests[-1].tool_results
+    return result
+
+
+async def test_hooks_add_context_block_prompts_and_keep_the_model_going(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.8: PostToolUse, UserPromptSubmit block, Stop block."""
+    stops: list[HookCall] = []
+
+    async def at_prompt(call: HookCall) -> HookOutput | None:
+        return block("we do not talk of that") if "secret" in call.input["prompt"] else None
+
+    async def after_tool(call: HookCall) -> HookOutput:
+        return add_context("PostToolUse", "the file is for Ada")
+
+    async def at_stop(call: HookCall) -> HookOutput | None:
+        stops.append(call)
+        return block("you forgot the tests") if len(stops) == 1 else None
+
+    hooks = [
+        Hook(event="UserPromptSubmit", handler=at_prompt),
+        Hook(event="PostToolUse", handler=after_tool),
+        Hook(event="Stop", handler=at_stop),
+    ]
+    async with stage.session(hooks=hooks, permission_mode="acceptEdits") as session:
+        blocked = await play(session, "tell me the secret")
+        assert not stage.model.requests
+        file = str(stage.project / "a.txt")
+        worked = await stage.use(session, "Write", file_path=file, content="x")
+    told = one_of(Result, blocked)
+    assert told.ok
+    assert ("we do not talk of that" in told.text) == (cli.key >= (2, 1, 220))
+    assert "the file is for Ada" in str(stage.model.requests[1].messages)
+    assert "you forgot the tests" in str(stage.model.requests[2].messages)
+    synthetic = [line.text for line in all_of(User, worked) if line.is_synthetic]
+    assert any("you forgot the tests" in text for text in synthetic)
+    assert [call.input["stop_hook_active"] for call in stops] == [False, True]
+
+
+async def test_a_permission_hook_that_decides_needs_no_permission_handler(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.8: PermissionRequest hook vs can_use_tool; 2.1.325 asks both and withdraws one."""
+    both_at_once = cli.key >= (2, 1, 120)
+    asked, withdrawn = asyncio.Event(), asyncio.Event()
+
+    async def never(request: PermissionRequest) -> Allow | Deny:
+        asked.set()
+        try:
+            return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+        finally:
+            withdrawn.set()
+
+    async def decide(call: HookCall) -> Mapping[str, Any]:
+        if both_at_once:
+            await asked.wait()
+        decision = {"behavior": "allow"}
+        return {"hookSpecificOutput": {"hookEventName": call.event, "decision": decision}}
+
+    hook = Hook(event="PermissionRequest", handler=decide)
+    async with stage.session(hooks=[hook], on_permission=never) as session:
+        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+        assert session.pending == {}
+    assert (stage.project / "a.txt").exists()
+    assert asked.is_set() == withdrawn.is_set() == both_at_once
+
+
+async def test_hooks_that_fail_or_take_too_long_do_not_open_the_door(stage: Stage) -> None:
+    """TRUTH 1.8: hook callback never answered; 2.1.38 would run the tool."""
+    file = stage.project / "a.txt"
+
+    async def broken(call: HookCall) -> None:
+        raise LookupError("no such rule")
+
+    async def slow(call: HookCall) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    hooks = [
+        Hook(event="PreToolUse", matcher="Write", handler=broken),
+        Hook(event="PreToolUse", matcher="Bash", handler=slow, timeout=1.0),
+        Hook(event="Stop", handler=broken),
+    ]
+    desk = Desk()
+    async with stage.session(hooks=hooks, on_permission=desk) as session:
+        await stage.use(session, "Write", file_path=str(file), content="x")
+        (written,) = stage.model.requests[-1].tool_results
+        ran = await result_of(stage, session, stage.script())
+    assert written.is_error
+    assert "no such rule" in written.text
+    assert ran.is_error
+    assert "took more than 1 s" in ran.text
+    assert desk.asked == []
+    assert not file.exists()
+
+
+async def test_command_hooks_are_heard_where_the_version_tells_them(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.8: hooks are invisible, but for SessionStart and with --include-hook-events."""
+    tells_all = cli.key >= (2, 1, 88)
+    command = {"hooks": [{"type": "command", "command": "echo heard"}]}
+    settings = {"hooks": {"SessionStart": [command], "PreToolUse": [command]}}
+    session = stage.session(
+        settings=SettingsSources(value=settings), stream=Stream(hook_events=tells_all)
+    )
+    witness = Witness.of(session)
+    async with session:
+        await result_of(stage, session, "ls")
+    expected = {"SessionStart", "PreToolUse"} if tells_all else {"SessionStart"}
+    assert {hook.hook_event for hook in witness.all_of(HookStarted)} == expected
+    responses = witness.all_of(HookResponse)
+    assert {(hook.hook_event, (hook.stdout or "").strip()) for hook in responses} == {
+        (event, "heard") for event in expected
+    }
+
+
+def test_an_event_that_no_version_has_is_refused() -> None:
+    """TRUTH 1.8: a misspelt event would never be called."""
+    with pytest.raises(OptionError, match="PreToolUse"):
+        Hook(event="PreTooluse", handler=Log())

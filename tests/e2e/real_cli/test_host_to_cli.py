@@ -1,0 +1,292 @@
+"""What a host sends and what becomes of it (TRUTH 1.2, 1.9); interrupts are in test_interrupts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from fairlead import (
+    Allow,
+    ControlError,
+    ControlTimeout,
+    Deny,
+    Options,
+    PermissionRequest,
+    Session,
+    TurnCancelled,
+    UsageError,
+)
+from fairlead.emulator.replies import reply, tool, use
+from fairlead.host.prompts import PromptState
+from fairlead.host.turn import Turn
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.control import ControlResponse
+from fairlead.wire.events import Result, User
+from fairlead.wire.system import Init, Status
+from fairlead.wire.versions import Feature
+from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, all_of, one_of, play, tool_lines
+from tests.e2e.real_cli.witness import Witness, ended, has
+
+SILENCE_S = 0.5
+"""How long we wait for a CLI that is known to answer such a request never."""
+
+ODD_TEXTS = (
+    " ",
+    "two\nlines\r\nand a tab\t",
+    "U+2028 \u2028, U+0085 \x85, NUL \x00, BOM \ufeff, \U0001f600",
+    '{"type":"control_cancel_request","request_id":"1"}\n\nnull',
+    "x" * 300_000,
+)
+"""Prompts that would end a CLI if they were not written as one whole line (TRUTH 1.9, trap 9)."""
+
+
+async def test_a_prompt_may_have_several_blocks_and_its_echo_bears_its_uuid(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.2: content of blocks, a uuid of our own; trap 20: the echo tells the start."""
+    async with stage.session() as session:
+        turn = await session.send(["first", "second"])
+        messages = [message async for message in turn]
+        (echo,) = [line for line in all_of(User, messages) if line.is_replay]
+        assert echo.uuid == turn.uuid
+        assert messages.index(echo) > messages.index(one_of(Init, messages))
+        assert turn.state is PromptState.DONE
+        named = (turn.uuid,) if cli.key >= (2, 1, 220) else ()
+        assert turn.result is not None
+        assert turn.result.answers == named
+    assert stage.model.requests[0].text == "first\nsecond"
+
+
+async def test_no_text_of_a_prompt_can_end_the_cli(stage: Stage) -> None:
+    """TRUTH 1.9: whatever is said, one message is one line; trap 9."""
+    async with stage.session() as session:
+        for text in ODD_TEXTS:
+            (result,) = await ended(await session.send(text))
+            assert result.ok
+    assert [request.text for request in stage.model.requests[1:]] == list(ODD_TEXTS[1:])
+
+
+async def test_a_prompt_whose_uuid_the_session_knows_is_dropped_and_we_are_told(
+    stage: Stage,
+) -> None:
+    """TRUTH 1.2: a uuid of the resumed transcript is dropped without a result; traps 3 and 13."""
+    async with stage.session() as session:
+        first = await session.send("one")
+        await ended(first)
+        with pytest.raises(UsageError, match="before"):
+            await session.send("one", uuid=first.uuid)
+    assert session.session_id is not None
+    async with (
+        Session.resume(session.session_id, stage.options()) as again,
+        asyncio.timeout(TURN_S),
+    ):
+        dropped = await again.send("one", uuid=first.uuid)
+        waiting = await again.send("two")
+        with pytest.raises(TurnCancelled, match="seen its uuid"):
+            await dropped
+        await ended(waiting)
+    assert [request.text for request in stage.model.requests] == ["one", "two"]
+
+
+async def test_the_permission_mode_changes_at_once_and_in_the_next_init(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.2: set_permission_mode; answered twice by old ones, trap 23."""
+    session = stage.session()
+    witness = Witness.of(session)
+    async with session:
+        assert await session.set_permission_mode("acceptEdits") == "acceptEdits"
+        assert one_of(Init, await play(session)).permission_mode == "acceptEdits"
+        assert await session.set_permission_mode("manual") == "default"
+        assert one_of(Init, await play(session)).permission_mode == "default"
+        with pytest.raises(UsageError, match="nonsense"):
+            await session.set_permission_mode("nonsense")
+        if has(cli, Feature.CHECKS_MODE):
+            with pytest.raises(ControlError, match="must be one of"):
+                await session.control("set_permission_mode", mode="nonsense")
+    twice = has(cli, Feature.DOUBLE_MODE_ANSWER)
+    ids = [answer.response.request_id for answer in witness.all_of(ControlResponse)]
+    assert [ids.count(one) for one in dict.fromkeys(ids)][1:3] == [2 if twice else 1] * 2
+    told = [status.permission_mode for status in witness.all_of(Status) if status.permission_mode]
+    assert ("acceptEdits" in told) is not twice
+
+
+async def test_bypass_is_refused_where_the_version_wants_a_flag_for_it(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.2: set_permission_mode bypassPermissions; old ones take it without any flag."""
+    async with stage.session() as session:
+        refuses = cli.key >= (2, 1, 120)
+        if refuses:
+            with pytest.raises(ControlError, match="dangerously-skip-permissions"):
+                await session.set_permission_mode("bypassPermissions")
+        else:
+            assert await session.set_permission_mode("bypassPermissions") == "bypassPermissions"
+        mode = one_of(Init, await play(session)).permission_mode
+        assert mode == ("default" if refuses else "bypassPermissions")
+
+
+async def test_a_mode_set_while_a_request_is_open_counts_from_the_next_tool_on(
+    stage: Stage,
+) -> None:
+    """TRUTH 1.2: set mode while a permission is pending; the prompt stays."""
+    files = [str(stage.project / name) for name in ("a.txt", "b.txt")]
+    asked: list[str] = []
+
+    async def decide(request: PermissionRequest) -> Allow:
+        asked.append(request.input["file_path"])
+        await session.set_permission_mode("acceptEdits")
+        return Allow()
+
+    stage.model.push(*(use("Write", file_path=path, content="x") for path in files))
+    async with stage.session(on_permission=decide) as session:
+        await play(session)
+    assert asked == files[:1]
+    assert (stage.project / "b.txt").read_text() == "x"
+
+
+async def test_the_model_changes_from_the_next_request_on(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.2: set_model; any name is taken; trap 32: 2.1.325 probes a name it does not know."""
+    async with stage.session(model="claude-sonnet-4-5") as session:
+        await play(session)
+        resolved = await session.set_model("claude-unheard-of")
+        assert one_of(Init, await play(session)).model == "claude-unheard-of"
+        await session.set_model()
+        await play(session)
+    asked = [request.model for request in stage.model.requests]
+    assert asked[:2] == ["claude-sonnet-4-5", "claude-unheard-of"]
+    assert asked[2] != "claude-unheard-of"
+    probes = [request for request in stage.model.side_requests if request.kind == "probe"]
+    newest = cli.key >= (2, 1, 325)
+    assert resolved == ("claude-unheard-of" if newest else None)
+    assert [probe.model for probe in probes] == (["claude-unheard-of"] if newest else [])
+
+
+async def test_thinking_can_be_limited_switched_off_and_reset(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.2: set_max_thinking_tokens n, 0 and null."""
+    async with stage.session(model="claude-sonnet-4-5") as session:
+        for tokens in (2048, 0, None):
+            await session.set_max_thinking_tokens(tokens)
+            await play(session)
+    limited, off, _ = (request.body.get("thinking") for request in stage.model.requests)
+    assert limited is not None
+    assert limited["type"] in ("enabled", "adaptive")
+    assert limited.get("budget_tokens", 2048) == 2048
+    assert off is None or off["type"] == "disabled"
+
+
+async def test_a_request_the_cli_does_not_know_is_an_error_or_times_out(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.2: unknown control subtypes, and stop_task; trap 2: old ones are silent for ever."""
+    silent = has(cli, Feature.UNKNOWN_CONTROL_IS_SILENT)
+    async with stage.session() as session:
+        limit = SILENCE_S if silent else None
+        with pytest.raises(ControlTimeout if silent else ControlError):
+            await session.control("no_such_request", timeout=limit)
+        if silent:
+            with pytest.raises(ControlTimeout, match="stop_task"):
+                await session.control("stop_task", timeout=limit, task_id="none")
+        await play(session)
+
+
+async def test_what_a_handler_allows_and_denies_reaches_the_tool_and_the_model(
+    stage: Stage,
+) -> None:
+    """TRUTH 1.2: allow always carries the whole input, deny always a message, both toolUseID."""
+    command = stage.script()
+    desk = Desk(Allow(), Deny("Not this one."))
+    session = stage.session(on_permission=desk)
+    witness = Witness.of(session)
+    async with session:
+        first = tool_lines(await stage.use(session, "Bash", command=command, description="d"))
+        second = tool_lines(await stage.use(session, "Bash", command=command, description="d"))
+    assert ["ran" in str(first[0][1].content), first[0][1].is_error] == [True, False]
+    assert ["Not this one." in str(second[0][1].content), second[0][1].is_error] == [True, True]
+    allowed, denied = answers(witness)
+    assert allowed == {
+        "behavior": "allow",
+        "updatedInput": {"command": command, "description": "d"},
+        "toolUseID": desk.asked[0].tool_use_id,
+    }
+    assert denied == {
+        "behavior": "deny",
+        "message": "Not this one.",
+        "toolUseID": desk.asked[1].tool_use_id,
+    }
+
+
+def answers(witness: Witness) -> list[dict[str, Any]]:
+    """The bodies of what the host answered."""
+    lines = [line for line in witness.written if line["type"] == "control_response"]
+    return [line["response"]["response"] for line in lines]
+
+
+async def test_a_handler_that_fails_or_is_not_there_denies_and_the_turn_goes_on(
+    stage: Stage,
+) -> None:
+    """TRUTH 1.2: a malformed answer never hangs, it denies; trap 5: everything is answered."""
+    command = stage.script()
+
+    async def broken(request: PermissionRequest) -> Allow:
+        raise RuntimeError("out of order")
+
+    for handler, words in ((broken, "out of order"), (None, "no handler")):
+        async with stage.session(on_permission=handler) as session:
+            messages = await stage.use(session, "Bash", command=command, description="d")
+        ((_, block),) = tool_lines(messages)
+        assert block.is_error
+        assert words in str(block.content)
+        assert one_of(Result, messages).ok
+
+
+async def test_an_answer_to_a_request_that_is_long_over_is_not_written(stage: Stage) -> None:
+    """TRUTH 1.2: a second or late response is ignored by the CLI; ours is never sent."""
+    stage.model.push(use("Bash", command=stage.script(), description="d"))
+    desk = Desk()
+    session = stage.session(on_permission=desk)
+    witness = Witness.of(session)
+    async with session:
+        await play(session)
+        link = session._link
+        assert link is not None
+        assert link.engine.answer(desk.asked[0].id, {"behavior": "deny", "message": "x"}) is False
+        await play(session)
+    assert len(answers(witness)) == 1
+
+
+async def test_several_tools_of_one_message_are_each_asked_with_their_own_input(
+    stage: Stage,
+) -> None:
+    """TRUTH 1.2: the answer belongs to its request_id, whatever the order."""
+    commands = [stage.script(name) for name in ("one.sh", "two.sh")]
+    stage.model.push(reply(*(tool("Bash", command=c, description="d") for c in commands)))
+    desk = Desk(Deny("Only the other."))
+    async with stage.session(on_permission=desk) as session:
+        messages = await play(session)
+    assert sorted(request.input["command"] for request in desk.asked) == sorted(commands)
+    denied = desk.asked[0].tool_use_id
+    failed = [block.tool_use_id for _, block in tool_lines(messages) if block.is_error]
+    assert failed == [denied]
+    assert one_of(Result, messages).permission_denials[0].tool_use_id == denied
+
+
+async def test_bad_arguments_do_no_harm_to_a_running_session(stage: Stage) -> None:
+    """TRUTH 1.2: a tool's result as a prompt has no effect anywhere, so it cannot be sent."""
+    async with stage.session() as session:
+        for prompt in ("", [], [{"type": "tool_result", "tool_use_id": "x"}], 5):
+            with pytest.raises(UsageError):
+                await session.send(prompt)  # type: ignore[arg-type]
+        with pytest.raises(UsageError):
+            await session.control("interrupt", reason=object())
+        turn: Turn = await session.send("still there?")
+        assert (await ended(turn))[0].ok
+
+
+def test_the_options_of_a_stage_never_reach_beyond_it(stage: Stage) -> None:
+    """All of this runs hermetically: nothing of the machine's environment is passed on."""
+    options: Options = stage.options()
+    assert options.inherit_env is False
+    assert options.env["HOME"] == str(stage.home)

@@ -1,0 +1,175 @@
+"""What becomes of a host's answer: edited input, rules in every scope, denials (TRUTH 1.3)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fairlead import Allow, Deny
+from fairlead.host.option_groups import SettingsSources
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.events import PermissionDenial, Result
+from fairlead.wire.system import PermissionDenied, Status
+from fairlead.wire.updates import (
+    DESTINATIONS,
+    AddRules,
+    PermissionUpdate,
+    RemoveRules,
+    ReplaceRules,
+    RuleValue,
+)
+from tests.e2e.real_cli.stage import Desk, Stage, all_of, one_of, tool_lines
+
+
+async def test_an_allowed_tool_runs_with_its_input_as_asked_or_as_edited(stage: Stage) -> None:
+    """TRUTH 1.3: userModified is false, even when the host changed the input."""
+    file = stage.project / "a.txt"
+    edited = {"file_path": str(file), "content": "from the host"}
+    desk = Desk(Allow(), Allow(edited))
+    async with stage.session(on_permission=desk) as session:
+        await stage.use(session, "Write", file_path=str(file), content="from the model")
+        assert file.read_text() == "from the model"
+        ran = await stage.use(session, "Write", file_path=str(file), content="from the model")
+    assert file.read_text() == "from the host"
+    ((line, block),) = tool_lines(ran)
+    assert block.is_error is not True
+    assert line.tool_use_result["content"] == "from the host"
+    assert line.tool_use_result.get("userModified") in (None, False)
+
+
+async def test_suggestions_given_back_are_in_force_at_once(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.3: updatedPermissions with the suggestions echoed back, in their own scope."""
+    command = stage.script()
+    desk = AlwaysDesk()
+    async with stage.session(on_permission=desk) as session:
+        await stage.use(session, "Bash", command=f"{command} one", description="d")
+        await stage.use(session, "Bash", command=f"{command} one", description="d")
+        assert desk.tools == ["Bash"]
+        written = await stage.use(session, "Write", **new_file(stage, "a.txt"))
+        await stage.use(session, "Write", **new_file(stage, "b.txt"))
+    assert desk.tools == ["Bash", "Write"]
+    modes = [status.permission_mode for status in all_of(Status, written)]
+    assert "acceptEdits" in modes
+    kept = rules_in(stage.project / ".claude" / "settings.local.json")
+    wildcard = " *" if cli.key >= (2, 1, 120) else ""
+    assert kept == {"allow": [f"Bash({command} one{wildcard})"]}
+    assert (stage.project / "b.txt").read_text() == "x"
+
+
+async def test_suggestions_for_this_session_only_leave_no_file_behind(stage: Stage) -> None:
+    """TRUTH 1.3: for "this session" the destination of the suggestions is overwritten."""
+    command = stage.script()
+    desk = AlwaysDesk("session")
+    async with stage.session(on_permission=desk) as session:
+        await stage.use(session, "Bash", command=f"{command} one", description="d")
+        await stage.use(session, "Bash", command=f"{command} one", description="d")
+    assert desk.tools == ["Bash"]
+    assert not (stage.project / ".claude").exists()
+
+
+class AlwaysDesk(Desk):
+    """Allows, and takes over what is suggested."""
+
+    def __init__(self, destination: str | None = None) -> None:
+        super().__init__()
+        self._destination = destination
+
+    async def __call__(self, request: Any) -> Allow | Deny:
+        self.asked.append(request)
+        return Allow.always(request, self._destination)
+
+
+async def test_a_rule_can_go_to_each_of_the_five_scopes(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.3: destinations; 2.1.325 ignores an allow rule in the files of an untrusted project."""
+    command = stage.script()
+    calls = {destination: f"{command} {destination}" for destination in DESTINATIONS}
+    desk = Desk()
+    async with stage.session(on_permission=desk) as session:
+        for destination, call in calls.items():
+            desk.decide_next(Allow(updates=[allow(call, destination)]))
+            await stage.use(session, "Bash", command=call, description="d")
+        assert len(desk.asked) == len(DESTINATIONS)
+        for call in calls.values():
+            await stage.use(session, "Bash", command=call, description="d")
+    asked_again = [request.input["command"] for request in desk.asked[len(DESTINATIONS) :]]
+    assert asked_again == ([calls["projectSettings"]] if cli.key >= (2, 1, 220) else [])
+    files = {
+        "localSettings": stage.project / ".claude" / "settings.local.json",
+        "projectSettings": stage.project / ".claude" / "settings.json",
+        "userSettings": stage.home / ".claude" / "settings.json",
+    }
+    for destination, path in files.items():
+        assert rules_in(path) == {"allow": [f"Bash({calls[destination]})"]}
+
+
+async def test_rules_are_added_removed_and_replaced_by_later_answers(stage: Stage) -> None:
+    """TRUTH 1.3: addRules, removeRules, replaceRules."""
+    command = stage.script()
+    one, two = RuleValue("Bash", f"{command} one"), RuleValue("Bash", f"{command} two")
+    scope: dict[str, Any] = {"behavior": "allow", "destination": "session"}
+    desk = Desk(
+        Allow(updates=[AddRules(rules=(one,), **scope)]),
+        Allow(updates=[RemoveRules(rules=(one,), **scope), AddRules(rules=(two,), **scope)]),
+        Allow(updates=[ReplaceRules(rules=(one,), **scope)]),
+    )
+    async with stage.session(on_permission=desk) as session:
+        for words in ("one", "one", "other", "two", "one", "one", "two"):
+            await stage.use(session, "Bash", command=f"{command} {words}", description="d")
+    asked = [str(request.input["command"]).split()[-1] for request in desk.asked]
+    assert asked == ["one", "other", "one", "two"]
+
+
+async def test_an_allow_may_carry_a_rule_that_denies_from_then_on(stage: Stage) -> None:
+    """TRUTH 1.3: this call runs, the next is denied without a prompt."""
+    command = f"{stage.script()} never"
+    never = AddRules(rules=(RuleValue("Bash", command),), behavior="deny", destination="session")
+    desk = Desk(Allow(updates=[never]))
+    async with stage.session(on_permission=desk) as session:
+        first = await stage.use(session, "Bash", command=command, description="d")
+        second = await stage.use(session, "Bash", command=command, description="d")
+    assert len(desk.asked) == 1
+    assert tool_lines(first)[0][1].is_error is not True
+    assert tool_lines(second)[0][1].is_error is True
+
+
+async def test_a_result_lists_the_denials_of_its_own_turn(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.3: permission_denials, of a host and of a rule; 2.1.325 also tells the latter."""
+    command = stage.script()
+    settings = {"permissions": {"deny": [f"Bash({command} ruled)"]}}
+    desk = Desk(Deny("not today"))
+    async with stage.session(
+        on_permission=desk, settings=SettingsSources(value=settings)
+    ) as session:
+        asked = await stage.use(session, "Bash", command=f"{command} asked", description="d")
+        ruled = await stage.use(session, "Bash", command=f"{command} ruled", description="d")
+        allowed = await stage.use(session, "Bash", command=f"{command} allowed", description="d")
+    assert stage.model.requests[1].tool_results[0].text == "not today"
+    (denial,) = one_of(Result, asked).permission_denials
+    assert denial == PermissionDenial(
+        tool_name="Bash",
+        tool_use_id=desk.asked[0].tool_use_id,
+        tool_input={"command": f"{command} asked", "description": "d"},
+    )
+    (by_rule,) = one_of(Result, ruled).permission_denials
+    assert by_rule.tool_input["command"] == f"{command} ruled"
+    assert one_of(Result, allowed).permission_denials == ()
+    assert [request.input["command"] for request in desk.asked] == [
+        f"{command} asked",
+        f"{command} allowed",
+    ]
+    told = [denied.tool_use_id for denied in all_of(PermissionDenied, ruled)]
+    assert told == ([by_rule.tool_use_id] if cli.key >= (2, 1, 220) else [])
+
+
+def new_file(stage: Stage, name: str) -> dict[str, str]:
+    return {"file_path": str(stage.project / name), "content": "x"}
+
+
+def allow(command: str, destination: str) -> PermissionUpdate:
+    rules = (RuleValue("Bash", command),)
+    return AddRules(rules=rules, behavior="allow", destination=destination)
+
+
+def rules_in(path: Path) -> Any:
+    return json.loads(path.read_text())["permissions"]

@@ -1,0 +1,205 @@
+"""The policy against real CLIs: the same rules, modes and calls, and what each does with them.
+
+Each group of `permission_cases` runs in one process; the scripted model asks for one tool after
+the other, every prompt is denied, and what is left to see is whether a call asked, was denied, or
+ran. Differences must have a name (`permission_differences`) and be on the strict side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.emulator.model_api import ModelApi
+from fairlead.emulator.replies import ToolUse, reply
+from fairlead.permissions import (
+    Behaviour,
+    RuleBook,
+    Scope,
+    SettingsFiles,
+    ToolCall,
+    check,
+    family_of,
+    load_settings,
+    parse_mode,
+    place_of,
+)
+from fairlead.testing.hermetic import trust
+from fairlead.testing.real_cli import RealCli
+from tests.e2e.real_cli.permission_cases import GROUPS, STAND_INS, Group
+from tests.e2e.real_cli.permission_differences import DIFFERENCES, Case, named
+from tests.e2e.real_cli.raw_cli import RawCli
+
+Start = Callable[..., Awaitable[RawCli]]
+
+
+class Grounds:
+    """The folders of one group, and its rules as files."""
+
+    def __init__(self, group: Group, project: Path, home: Path) -> None:
+        self.group, self.project, self.home = group, project, home
+        self.outside = project.parent / "outside"
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        for folder in ("src", "docs", ".git"):
+            (self.project / folder).mkdir()
+        self.outside.mkdir()
+        for path in ("a.txt", "secret.txt", ".env", "src/a.py"):
+            (self.project / path).write_text("x\n")
+        (self.outside / "x.txt").write_text("x\n")
+        (self.home / "notes.txt").write_text("x\n")
+        (self.project / "link").symlink_to(self.outside)
+        programs = self.project.parent / "programs"
+        programs.mkdir()
+        for name in STAND_INS:
+            (programs / name).write_text(f"#!/bin/sh\necho {name}\n")
+            (programs / name).chmod(0o755)
+        trust(self.home, self.project)
+        for place in ("user", "project", "local"):
+            path = Path(self.files.paths[_SCOPES[place]])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(self.settings(place)))
+
+    @property
+    def files(self) -> SettingsFiles:
+        paths = SettingsFiles.standard(str(self.project), str(self.home)).paths
+        own = (Scope.USER, Scope.PROJECT, Scope.LOCAL)
+        return SettingsFiles(paths={scope: paths[scope] for scope in own})
+
+    def real(self, value: Any) -> Any:
+        """The value with the folders put in for their placeholders."""
+        if isinstance(value, str):
+            for mark, path in (("@P", self.project), ("@O", self.outside), ("@H", self.home)):
+                value = value.replace(mark, str(path))
+            return value
+        if isinstance(value, dict):
+            return {key: self.real(inner) for key, inner in value.items()}
+        return [self.real(inner) for inner in value] if isinstance(value, list) else value
+
+    def settings(self, place: str) -> dict[str, Any]:
+        permissions: dict[str, list[str]] = {}
+        for where, behaviour, rule in self.group.rules:
+            if where == place:
+                permissions.setdefault(behaviour, []).append(self.real(rule))
+        # Without it the CLI asks a server of its own before it fetches anything.
+        return {"skipWebFetchPreflight": True, "permissions": permissions}
+
+    @property
+    def flags(self) -> list[str]:
+        given = [
+            "--permission-mode",
+            self.group.mode,
+            "--settings",
+            json.dumps(self.settings("flag")),
+        ]
+        for where, _, rule in self.group.rules:
+            if where == "allowedTools":
+                given += ["--allowedTools", rule]
+        return given
+
+    def calls(self) -> list[ToolCall]:
+        return [ToolCall(tool=call.tool, input=self.real(call.input)) for call in self.group.calls]
+
+    def book(self) -> RuleBook:
+        flag = self.settings("flag")["permissions"]
+        book = load_settings(self.files).joined(
+            RuleBook(rules=RuleBook.of(**flag, scope=Scope.FLAG).rules)
+        )
+        named = [rule for where, _, rule in self.group.rules if where == "allowedTools"]
+        mode = parse_mode(self.group.mode)
+        assert mode is not None
+        return book.joined(RuleBook.of(allow=named, mode=mode, scope=Scope.CLI_ARG))
+
+
+_SCOPES = {"user": Scope.USER, "project": Scope.PROJECT, "local": Scope.LOCAL}
+
+
+async def outcomes(process: RawCli, count: int) -> tuple[list[Behaviour], dict[int, Any]]:
+    """What the CLI did with each call of the turn, and the suggestions of those that asked."""
+    asked: dict[str, Any] = {}
+    refused: set[str] = set()
+    process.say("go")
+    while True:
+        message = await process.until(lambda m: m["type"] in ("control_request", "user", "result"))
+        if message["type"] == "control_request":
+            request = message["request"]
+            asked[request["tool_use_id"]] = request.get("permission_suggestions")
+            process.answer(message, {"behavior": "deny", "message": "no"})
+        elif message["type"] == "user":
+            refused |= _refused_by(message)
+        else:
+            refused |= {denial["tool_use_id"] for denial in message["permission_denials"]}
+            break
+    ids = [f"toolu_case_{number}" for number in range(count)]
+    found = [
+        Behaviour.ASK if one in asked else Behaviour.DENY if one in refused else Behaviour.ALLOW
+        for one in ids
+    ]
+    return found, {number: asked[one] for number, one in enumerate(ids) if one in asked}
+
+
+def _refused_by(message: dict[str, Any]) -> set[str]:
+    """Calls that never came to a check, because a rule takes the tool or the file away."""
+    content = message["message"]["content"]
+    if not isinstance(content, list):
+        return set()
+    signs = ("No such tool available", "denied by your permission settings")
+    return {
+        block["tool_use_id"]
+        for block in content
+        if block.get("type") == "tool_result"
+        and any(sign in json.dumps(block.get("content")) for sign in signs)
+    }
+
+
+def script(calls: list[ToolCall]) -> list[Any]:
+    return [
+        reply(ToolUse(name=call.tool, input=call.input, id=f"toolu_case_{number}"))
+        for number, call in enumerate(calls)
+    ]
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=str)
+async def test_P55_the_cli_does_what_the_policy_says(
+    group: Group, cli: RealCli, model: ModelApi, raw: Start, project: Path, home: Path
+) -> None:
+    grounds = Grounds(group, project, home)
+    calls, book = grounds.calls(), grounds.book()
+    place = place_of(str(project), str(home), family_of(cli.version))
+    decisions = [check(call, book, place) for call in calls]
+    model.push(*script(calls))
+    path = f"{project.parent / 'programs'}:/usr/bin:/bin"
+    process = await raw(*grounds.flags, IS_SANDBOX="1", PATH=_with_programs(project, path))
+    theirs, _ = await outcomes(process, len(calls))
+    cases = [
+        Case(version=cli.version, mode=group.mode, call=call, ours=decision, theirs=their)
+        for call, decision, their in zip(calls, decisions, theirs, strict=True)
+        if decision.behaviour is not their
+    ]
+    unnamed = [
+        f"{case.command or case.call}: the CLI {case.theirs.value}s, the policy says {case.ours}"
+        for case in cases
+        if named(case) is None
+    ]
+    assert unnamed == []
+    assert len(cases) <= len(calls) // 2, "most calls must simply agree"
+
+
+def _with_programs(project: Path, path: str) -> str:
+    return path
+
+
+def test_P55_some_300_cases_are_tried() -> None:
+    assert 290 <= sum(len(group.calls) for group in GROUPS) <= 350
+    assert {group.mode for group in GROUPS} >= {"default", "acceptEdits", "plan", "dontAsk"}
+
+
+def test_P55_every_difference_has_a_name_and_a_reason() -> None:
+    names = [known.name for known in DIFFERENCES]
+    assert len(set(names)) == len(names)
+    assert all(len(known.reason) > 40 for known in DIFFERENCES)

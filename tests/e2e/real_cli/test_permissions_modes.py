@@ -1,0 +1,123 @@
+"""Which tools still ask in which mode, as a host sees it (TRUTH 1.3)."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from fairlead import AgentExited, Deny, OptionError, Options
+from fairlead.host.option_switches import Danger
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.events import Result
+from fairlead.wire.system import Init, PermissionDenied
+from tests.e2e.real_cli.stage import Desk, Stage, all_of, one_of, play
+
+QUESTION = {
+    "questions": [
+        {
+            "question": "Which colour?",
+            "header": "Colour",
+            "options": [
+                {"label": "Red", "description": "warm"},
+                {"label": "Blue", "description": "cold"},
+            ],
+            "multiSelect": False,
+        }
+    ]
+}
+
+
+async def asked_in(stage: Stage, mode: str, **more: Any) -> list[str]:
+    """Try one call of each kind in a mode; which of them asked?"""
+    command = stage.script()
+    desk = Desk(*[Deny("no")] * 9)
+    calls: dict[str, tuple[str, dict[str, Any]]] = {
+        "script": ("Bash", {"command": command, "description": "d"}),
+        "mkdir": ("Bash", {"command": "mkdir new", "description": "d"}),
+        "write": ("Write", {"file_path": str(stage.project / "a.txt"), "content": "x"}),
+        "write outside": ("Write", {"file_path": str(stage.home / "a.txt"), "content": "x"}),
+        "question": ("AskUserQuestion", QUESTION),
+    }
+    asked: list[str] = []
+    async with stage.session(permission_mode=mode, on_permission=desk, **more) as session:
+        for name, (tool, input) in calls.items():
+            before = len(desk.asked)
+            messages = await stage.use(session, tool, **input)
+            assert one_of(Init, messages).permission_mode == mode
+            asked += [name] * (len(desk.asked) - before)
+    return asked
+
+
+async def test_the_default_mode_asks_for_all_that_changes_something(stage: Stage) -> None:
+    """TRUTH 1.3: modes, default."""
+    everything = ["script", "mkdir", "write", "write outside", "question"]
+    assert await asked_in(stage, "default") == everything
+
+
+async def test_accept_edits_still_asks_for_commands_and_questions(stage: Stage) -> None:
+    """TRUTH 1.3: modes, acceptEdits; simple file commands in the folder pass as well."""
+    assert await asked_in(stage, "acceptEdits") == ["script", "write outside", "question"]
+    assert (stage.project / "new").is_dir()
+    assert (stage.project / "a.txt").exists()
+
+
+async def test_bypass_asks_only_what_needs_a_person(stage: Stage) -> None:
+    """TRUTH 1.3: modes, bypassPermissions; a question still comes."""
+    danger = Danger(allow_skip=True)
+    asked = await asked_in(stage, "bypassPermissions", danger=danger, env={"IS_SANDBOX": "1"})
+    assert asked == ["question"]
+
+
+async def test_dont_ask_denies_without_asking(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.3: modes, dontAsk; 2.1.325 tells each denial."""
+    desk = Desk()
+    async with stage.session(permission_mode="dontAsk", on_permission=desk) as session:
+        written = await stage.use(
+            session, "Write", file_path=str(stage.project / "a.txt"), content="x"
+        )
+        asked = await stage.use(session, "AskUserQuestion", **QUESTION)
+    assert desk.asked == []
+    assert not (stage.project / "a.txt").exists()
+    for messages, tool in ((written, "Write"), (asked, "AskUserQuestion")):
+        denials = [denial.tool_name for denial in one_of(Result, messages).permission_denials]
+        assert denials == [tool]
+        told = [denied.tool_name for denied in all_of(PermissionDenied, messages)]
+        assert told == ([tool] if cli.key >= (2, 1, 220) else [])
+
+
+async def test_plan_mode_is_no_lock(stage: Stage, cli: RealCli) -> None:
+    """TRUTH 1.3: modes, plan; an edit is asked for as usual and runs if it is allowed."""
+    desk = Desk()
+    async with stage.session(permission_mode="plan", on_permission=desk) as session:
+        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    (request,) = desk.asked
+    assert request.reason_type == ("mode" if cli.key >= (2, 1, 220) else None)
+    assert (stage.project / "a.txt").exists()
+
+
+async def test_bypass_as_root_is_refused_with_a_hint(stage: Stage) -> None:
+    """TRUTH 1.3: bypass as root; anybody else may."""
+    session = stage.session(danger=Danger(skip_permissions=True))
+    if os.geteuid() == 0:
+        with pytest.raises(AgentExited, match="IS_SANDBOX") as exited:
+            await session.start()
+        assert exited.value.returncode == 1
+        assert "root" in exited.value.stderr
+    else:
+        async with session:
+            assert one_of(Init, await play(session)).permission_mode == "bypassPermissions"
+
+
+def test_delegate_is_not_offered() -> None:
+    """TRUTH 1.3: modes, delegate; it never did anything."""
+    with pytest.raises(OptionError, match="'default'"):
+        Options(permission_mode="delegate")
+
+
+@pytest.mark.only(before="2.1.120")
+async def test_a_mode_that_the_version_lacks_is_refused_before_the_start(stage: Stage) -> None:
+    """TRUTH 1.3: modes, auto; 2.1.38 would exit."""
+    with pytest.raises(OptionError, match=r"permission_mode: .* needs CLI"):
+        await stage.session(permission_mode="auto").start()

@@ -1,0 +1,101 @@
+"""Several requests at once: open together, answered in any order, withdrawn (TRUTH 1.3)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from fairlead import Allow, Deny, PermissionRequest
+from fairlead.emulator.gate import Gate
+from fairlead.emulator.replies import Reply, reply, tool
+from fairlead.wire.blocks import TextBlock
+from fairlead.wire.events import Assistant, Result
+from tests.e2e.real_cli.stage import TURN_S, OpenDesk, Stage, all_of, play, tool_lines
+
+
+def two_reads(stage: Stage) -> Reply:
+    paths = stage.outside("x.txt", "xx"), stage.outside("y.txt", "yy")
+    return reply(*(tool("Read", file_path=str(path)) for path in paths))
+
+
+async def test_two_reads_are_open_at_once_and_may_be_answered_in_any_order(stage: Stage) -> None:
+    """TRUTH 1.3: several permissions in one message; dialogs are keyed by request id."""
+    stage.model.push(two_reads(stage))
+    desk = OpenDesk()
+    async with stage.session(on_permission=desk) as session:
+        turn = await session.send("go")
+        await desk.arrived(2)
+        first, second = desk.asked
+        assert set(session.pending) == {first.id, second.id}
+        desk.answer(second, Allow())
+        desk.answer(first, Deny("not this one"))
+        async with asyncio.timeout(TURN_S):
+            messages = [message async for message in turn]
+        assert session.pending == {}
+    outcome = {block.tool_use_id: block.is_error is True for _, block in tool_lines(messages)}
+    assert outcome == {second.tool_use_id: False, first.tool_use_id: True}
+
+
+async def test_two_commands_ask_one_after_the_other(stage: Stage) -> None:
+    """TRUTH 1.3: several permissions in one message; Bash commands wait for each other."""
+    command = stage.script()
+    calls = [tool("Bash", command=f"{command} {word}", description="d") for word in ("one", "two")]
+    stage.model.push(reply(*calls))
+    desk = OpenDesk()
+    async with stage.session(on_permission=desk) as session:
+        turn = await session.send("go")
+        await desk.arrived(1)
+        # The CLI has answered something else since, and still asks for the first one only.
+        await session.set_permission_mode("default")
+        assert len(desk.asked) == 1
+        desk.answer(desk.asked[0], Allow())
+        await desk.arrived(2)
+        desk.answer(desk.asked[1], Allow())
+        async with asyncio.timeout(TURN_S):
+            assert (await turn).ok
+    assert [request.input["command"] for request in desk.asked] == [
+        f"{command} one",
+        f"{command} two",
+    ]
+
+
+async def test_an_interrupt_withdraws_what_is_open(stage: Stage) -> None:
+    """TRUTH 1.2: interrupt during a pending permission; the handler is cancelled."""
+    stage.model.push(two_reads(stage))
+    desk = OpenDesk()
+    async with stage.session(on_permission=desk) as session:
+        turn = await session.send("go")
+        await desk.arrived(2)
+        await session.interrupt()
+        async with asyncio.timeout(TURN_S):
+            result = await turn
+        assert session.pending == {}
+        after = await play(session, "next")
+    assert result.subtype == "error_during_execution"
+    assert [request.id for request in desk.withdrawn] == [request.id for request in desk.asked]
+    assert all_of(Result, after)[0].ok
+
+
+@pytest.mark.only(since="2.1.325")
+async def test_a_request_may_come_while_the_model_still_speaks(stage: Stage) -> None:
+    """TRUTH 1.3: tools start before the message is over; do not wait for its end."""
+    gate = Gate()
+    write = tool("Write", file_path=str(stage.project / "a.txt"), content="x")
+    spoken = reply(write, "And that was that.").but(delta_chars=1000, hold=gate, hold_after=2)
+    stage.model.push(spoken)
+
+    async def decide(request: PermissionRequest) -> Allow:
+        assert not gate.is_open
+        gate.open()
+        return Allow()
+
+    async with stage.session(on_permission=decide) as session:
+        messages = await play(session)
+    said = [
+        block.text
+        for line in all_of(Assistant, messages)
+        for block in all_of(TextBlock, line.message.content)
+    ]
+    assert said[0] == "And that was that."
+    assert (stage.project / "a.txt").exists()

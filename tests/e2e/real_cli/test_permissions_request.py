@@ -1,0 +1,116 @@
+"""What a host is told when a tool wants to run: the request and what it suggests (TRUTH 1.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead import Allow, Deny, PermissionRequest
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.blocks import ToolUseBlock
+from fairlead.wire.events import Assistant
+from fairlead.wire.updates import AddDirectories, AddRules, PermissionUpdate, RuleValue, SetMode
+from tests.e2e.real_cli.stage import Desk, Stage, all_of
+
+ACCEPT_EDITS = SetMode(mode="acceptEdits", destination="session")
+
+
+async def test_a_request_names_the_tool_its_input_and_the_call_it_belongs_to(
+    stage: Stage,
+) -> None:
+    """TRUTH 1.3: shape of can_use_tool; the reason is often absent."""
+    desk = Desk(Deny("no"), Deny("no"))
+    async with stage.session(on_permission=desk) as session:
+        ran = await stage.use(session, "Bash", command="npm run build", description="builds")
+        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    bash, write = desk.asked
+    assert (bash.tool_name, write.tool_name) == ("Bash", "Write")
+    assert bash.input == {"command": "npm run build", "description": "builds"}
+    assert bash.tool_use_id == tool_uses(ran)[0].id
+    assert bash.id != write.id
+    assert bash.reason == "This command requires approval"
+    assert (write.reason, bash.agent_id, bash.needs_user) == (None, None, False)
+    told_more = stage.cli.key >= (2, 1, 120)
+    assert bash.reason_type == ("other" if told_more else None)
+    assert bash.title == ("Bash" if told_more else None)
+    assert bash.description == ("builds" if told_more else None)
+
+
+def tool_uses(messages: list[Any]) -> list[ToolUseBlock]:
+    blocks = [block for line in all_of(Assistant, messages) for block in line.message.content]
+    return all_of(ToolUseBlock, blocks)
+
+
+async def test_each_tool_suggests_what_would_make_the_next_call_pass(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.3: suggestion types and destinations; what each tool suggests."""
+    project, outside = stage.project, stage.outside("x.txt", "x").parent
+    asked = await refuse_all(
+        stage,
+        ("Bash", {"command": "npm test && git push origin main"}),
+        ("Bash", {"command": f"ls {outside}"}),
+        ("Bash", {"command": "rm -rf build"}),
+        ("Write", {"file_path": str(project / "new.txt"), "content": "x"}),
+        ("Write", {"file_path": str(outside / "new.txt"), "content": "x"}),
+        ("Read", {"file_path": str(outside / "x.txt")}),
+        ("WebFetch", {"url": "https://example.com/a", "prompt": "p"}),
+    )
+    compound, listing, removal, write, write_outside, read, fetch = asked
+    wildcards = cli.key >= (2, 1, 120)
+    commands = ("npm test *", "git push *") if wildcards else ("npm test", "git push origin main")
+    assert compound.suggestions == (allow_bash(*commands),)
+    reading = allow("session", RuleValue("Read", f"/{outside}/**"))
+    always = wildcards and cli.key >= (2, 1, 220)
+    assert listing.suggestions[-1:] == (reading,)
+    assert listing.suggestions[:-1] == ((allow_bash(f"ls {outside}"),) if always else ())
+    assert listing.blocked_path == str(outside)
+    folder = AddDirectories(directories=(str(project),), destination="session")
+    assert removal.suggestions[-2:] == (folder, ACCEPT_EDITS)
+    assert write.suggestions == (ACCEPT_EDITS,)
+    other_folder = AddDirectories(directories=(str(outside),), destination="session")
+    assert write_outside.suggestions == (ACCEPT_EDITS, other_folder)
+    assert read.suggestions == (reading,)
+    assert fetch.suggestions == (
+        allow("localSettings", RuleValue("WebFetch", "domain:example.com")),
+    )
+
+
+async def refuse_all(stage: Stage, *calls: tuple[str, dict[str, Any]]) -> list[PermissionRequest]:
+    desk = Desk(*[Deny("no")] * len(calls))
+    async with stage.session(on_permission=desk) as session:
+        for tool, input in calls:
+            await stage.use(session, tool, **input)
+    assert len(desk.asked) == len(calls)
+    return desk.asked
+
+
+def allow(destination: str, *rules: RuleValue) -> PermissionUpdate:
+    return AddRules(rules=rules, behavior="allow", destination=destination)
+
+
+def allow_bash(*commands: str) -> PermissionUpdate:
+    return allow("localSettings", *(RuleValue("Bash", command) for command in commands))
+
+
+async def test_a_program_without_a_handler_denies_and_says_so(stage: Stage) -> None:
+    """TRUTH 1.3: what would prompt needs somebody to answer; nothing hangs."""
+    async with stage.session() as session:
+        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    (seen,) = stage.model.requests[1].tool_results
+    assert seen.is_error
+    assert "no handler" in seen.text
+    assert not (stage.project / "a.txt").exists()
+
+
+async def test_a_handler_that_fails_denies_with_its_failure(stage: Stage) -> None:
+    """TRUTH 1.2: a malformed answer denies; Fairlead never sends one."""
+
+    async def broken(request: PermissionRequest) -> Allow:
+        raise LookupError("the table is gone")
+
+    async with stage.session(on_permission=broken) as session:
+        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    (seen,) = stage.model.requests[1].tool_results
+    assert seen.is_error
+    assert "the table is gone" in seen.text
+    assert not (stage.project / "a.txt").exists()

@@ -1,0 +1,110 @@
+"""Plans: shown to a person, approved, approved with edits, sent back (TRUTH 1.4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from fairlead import Approve, PlanRequest, Reject, Session
+from fairlead.emulator.model_request import ModelRequest
+from fairlead.emulator.replies import Reply, use
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.system import Init, Status
+from fairlead.wire.versions import Feature, Version
+from tests.e2e.real_cli.stage import Stage, all_of, one_of, play, tool_lines
+
+PLAN = "# Plan\n\n1. Do it.\n"
+
+
+class Reviewer:
+    """A plan handler: the given replies in order."""
+
+    def __init__(self, *replies: Approve | Reject) -> None:
+        self.shown: list[PlanRequest] = []
+        self._replies = list(replies)
+
+    async def __call__(self, request: PlanRequest) -> Approve | Reject:
+        self.shown.append(request)
+        return self._replies.pop(0)
+
+
+def write_the_plan(request: ModelRequest) -> Reply:
+    """Do as the CLI tells the model to: write the plan into the file that it names."""
+    (path,) = set(re.findall(r"/[\w./-]*/plans/[\w-]+\.md", json.dumps(request.body)))
+    return use("Write", file_path=path, content=PLAN)
+
+
+async def show_a_plan(stage: Stage, session: Session) -> list[Any]:
+    stage.model.push(write_the_plan, use("ExitPlanMode", plan=PLAN))
+    return await play(session, "plan it")
+
+
+def modes(messages: list[Any]) -> list[str]:
+    return [status.permission_mode for status in all_of(Status, messages) if status.permission_mode]
+
+
+async def test_a_plan_is_shown_and_can_be_sent_back(stage: Stage) -> None:
+    """TRUTH 1.4: plan in the input; reject a plan, the mode stays."""
+    reviewer = Reviewer(Reject("Think of the tests."))
+    async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
+        messages = await show_a_plan(stage, session)
+        again = await play(session, "again")
+    (shown,) = reviewer.shown
+    assert shown.plan == PLAN
+    assert tool_lines(messages)[-1][1].is_error is True
+    (told,) = stage.model.requests[2].tool_results
+    assert "Think of the tests." in told.text
+    assert one_of(Init, again).permission_mode == "plan"
+
+
+async def test_a_plan_that_the_model_did_not_write_down_is_shown_where_the_cli_keeps_it(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.4: 2.1.325 strips the plan from the input and knows its file only (get_plan)."""
+    version = Version.parse(cli.version)
+    assert version is not None
+    reviewer = Reviewer(Reject("Write it down."))
+    stage.model.push(use("ExitPlanMode", plan=PLAN))
+    async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
+        await play(session, "plan it")
+        if version.has(Feature.PLAN_IN_INPUT):
+            assert reviewer.shown[0].plan == PLAN
+        else:
+            assert reviewer.shown[0].plan is None
+            stage.model.push(write_the_plan)
+            await play(session, "write it down")
+            assert await session.plan() == PLAN
+
+
+async def test_an_approved_plan_leaves_plan_mode(stage: Stage) -> None:
+    """TRUTH 1.4: approve a plan; the mode falls back to default, edits ask again."""
+    reviewer = Reviewer(Approve())
+    async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
+        messages = await show_a_plan(stage, session)
+        again = await play(session, "again")
+    assert tool_lines(messages)[-1][1].is_error is not True
+    assert modes(messages)[-1] == "default"
+    assert one_of(Init, again).permission_mode == "default"
+
+
+async def test_a_plan_approved_with_edits_goes_on_in_accept_edits(stage: Stage) -> None:
+    """TRUTH 1.4: approve a plan with setMode acceptEdits; then a write passes without asking."""
+    reviewer = Reviewer(Approve(accept_edits=True))
+    file = stage.project / "a.txt"
+    stage.model.push(
+        write_the_plan,
+        use("ExitPlanMode", plan=PLAN),
+        use("Write", file_path=str(file), content="x"),
+    )
+    async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
+        messages = await play(session, "plan it")
+    assert modes(messages)[-1] == "acceptEdits"
+    assert file.read_text() == "x"
+
+
+async def test_entering_plan_mode_does_not_ask(stage: Stage) -> None:
+    """TRUTH 1.4: EnterPlanMode; no prompt, the new mode is told."""
+    async with stage.session() as session:
+        messages = await stage.use(session, "EnterPlanMode")
+    assert modes(messages)[-1] == "plan"

@@ -1,0 +1,153 @@
+"""The server's registry on real CLIs: approvals, a crash, a resume that is checked, a fork."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fairlead.emulator.replies import reply, use
+from fairlead.server.intents import Decide, Fork, Intent, NewSession, Resume, Send, Stop
+from fairlead.server.limits import Limits
+from fairlead.server.live_session import LiveSession
+from fairlead.server.messages import IntentResult
+from fairlead.server.policy import Policy
+from fairlead.server.registry import Registry
+from fairlead.store.devices import Device
+from fairlead.store.imports import CliSessions
+from fairlead.store.sqlite import SqliteStore
+from tests.e2e.real_cli.stage import TURN_S, Stage
+
+OWNER = Device(id="d", name="desk", role="owner", token_hash="h", created=0.0)
+
+
+class House:
+    """A registry whose sessions run a real CLI."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self._n = 0
+
+    async def act(self, intent: Intent) -> IntentResult:
+        self._n += 1
+        async with asyncio.timeout(2 * TURN_S):
+            return await self.registry.act(OWNER, "client", self._n, intent)
+
+    async def say(self, session: str, text: str) -> None:
+        result = await self.act(Send(session=session, text=text, uuid=str(uuid.uuid4())))
+        assert result.ok, result
+
+    def live(self, session: str) -> LiveSession:
+        found = self.registry.sessions.loaded(session)
+        assert found is not None
+        return found
+
+    async def until(self, what: Callable[[], Any]) -> Any:
+        async with asyncio.timeout(2 * TURN_S):
+            while not (found := what()):  # noqa: ASYNC110 - the CLI is another process
+                await asyncio.sleep(0.02)
+        return found
+
+    async def turns(self, session: str, count: int) -> LiveSession:
+        """Wait for so many turns to be over."""
+        live = self.live(session)
+        await self.until(
+            lambda: [t.outcome for t in live.transcript.turns].count("success") == count
+        )
+        return live
+
+
+@asynccontextmanager
+async def house(stage: Stage) -> AsyncIterator[House]:
+    folder = stage.project.parent
+    async with SqliteStore(folder / "data") as store:
+        registry = Registry(
+            store,
+            options=stage.options(),
+            limits=Limits(restart_delays_s=(0.0,)),
+            policy=Policy(roots=(folder,), inherit_env=False),
+            cli=CliSessions(stage.home / ".claude" / "projects"),
+        )
+        async with registry:
+            yield House(registry)
+
+
+async def test_a_tool_is_approved_and_runs_and_the_session_resumes_after_a_stop(
+    stage: Stage,
+) -> None:
+    command = stage.script()
+    stage.model.push(use("Bash", command=f"{command} now"), reply("It ran."))
+    async with house(stage) as server:
+        begun = await server.act(NewSession(cwd=str(stage.project), prompt="run it"))
+        assert begun.ok, begun
+        session = begun.result["session"]
+        live = server.live(session)
+        await server.until(lambda: live.transcript.pending)
+        (row,) = server.registry.sessions.source(session).section("pending")
+        assert row["choices"][0]["label"].startswith("Bash(./tool.sh now)")
+        decided = await server.act(
+            Decide(
+                session=session,
+                request_id=row["id"],
+                input_sha256=row["input_sha256"],
+                decision="allow",
+            )
+        )
+        assert decided.ok, decided
+        await server.turns(session, 1)
+        assert stage.model.requests[-1].tool_results[0].text == "ran now"
+        assert (await server.act(Stop(session=session))).ok
+        assert not live.live
+        stage.model.push(reply("Still here."))
+        resumed = await server.act(Resume(session=session))
+        assert resumed.ok, resumed
+        await server.say(session, "and now?")
+        await server.turns(session, 2)
+        assert "It ran." in json.dumps(stage.model.requests[-1].messages)
+
+
+async def test_a_killed_cli_is_resumed_and_what_waited_is_sent(stage: Stage) -> None:
+    command = stage.script()
+    stage.model.push(reply("Hello."), use("Bash", command=command), reply("Back."))
+    async with house(stage) as server:
+        begun = await server.act(NewSession(cwd=str(stage.project), prompt="hello"))
+        session = begun.result["session"]
+        live = await server.turns(session, 1)
+        await server.say(session, "run it")
+        await server.until(lambda: live.transcript.pending)
+        await server.say(session, "are you back?")
+        pid = live.client.pid if live.client is not None else None
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await server.turns(session, 2)
+        assert live.transcript.settled[0].outcome == "process_ended"
+        last = json.dumps(stage.model.requests[-1].messages)
+        assert "are you back?" in last
+        assert "Hello." in last
+
+
+async def test_a_fork_goes_on_from_the_message_it_was_made_at(stage: Stage) -> None:
+    stage.model.push(reply("One."), reply("Two."), reply("Forked."))
+    async with house(stage) as server:
+        begun = await server.act(NewSession(cwd=str(stage.project), prompt="first"))
+        session = begun.result["session"]
+        live = await server.turns(session, 1)
+        answer = next(one for one in live.transcript.items if getattr(one, "text", "") == "One.")
+        await server.say(session, "second")
+        await server.turns(session, 2)
+        made = await server.act(Fork(session=session, at=answer.id))
+        assert made.ok, made
+        fork = made.result["session"]
+        await server.say(fork, "third")
+        forked = await server.turns(fork, 2)
+        texts = [getattr(one, "text", "") for one in forked.transcript.items]
+        assert [one for one in texts if one] == ["first", "One.", "third", "Forked."]
+        last = json.dumps(stage.model.requests[-1].messages)
+        assert "One." in last
+        assert "second" not in last
+        assert forked.transcript.session.id != live.transcript.session.id

@@ -1,0 +1,211 @@
+"""Going on with a session: resume, continue, fork, cut, rewind, and what is lost (TRUTH 1.7)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import uuid
+from pathlib import Path
+
+import pytest
+
+from fairlead import AgentExited, Allow, Deny, OptionError, PermissionRequest, Session
+from fairlead.emulator.model_request import ModelRequest
+from fairlead.emulator.replies import reply, use
+from fairlead.host.option_switches import Debug, SessionFlags
+from fairlead.host.recording import read_recording
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.events import Assistant, Result, User
+from fairlead.wire.system import Init
+from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, all_of, one_of, play
+from tests.e2e.real_cli.witness import Witness
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def history_of(request: ModelRequest) -> str:
+    return json.dumps(request.messages)
+
+
+def transcript_of(stage: Stage, session_id: str) -> Path:
+    """TRUTH 1.7: where the transcript is, by folder and id."""
+    folder = re.sub(r"[^A-Za-z0-9]", "-", str(stage.project))
+    return stage.home / ".claude" / "projects" / folder / f"{session_id}.jsonl"
+
+
+async def test_a_resumed_session_has_its_id_and_its_history_but_not_its_mode(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.7: resume; is history replayed on stdout on resume; TRUTH 1.5: cost after resume."""
+    chosen = str(uuid.uuid4())
+    stage.model.push(reply("I shall remember the herring."))
+    async with stage.session(session_id=chosen, permission_mode="acceptEdits") as session:
+        turn = await session.send("remember the herring")
+        async with asyncio.timeout(TURN_S):
+            await turn
+        assert session.session_id == chosen
+    async with Session.resume(chosen, stage.options()) as resumed:
+        again = await resumed.send("what was it?")
+        async with asyncio.timeout(TURN_S):
+            messages = [message async for message in again]
+        assert resumed.session_id == chosen
+    assert "I shall remember the herring." in history_of(stage.model.requests[1])
+    assert one_of(Init, messages).permission_mode == "default"
+    assert [line.text for line in all_of(Assistant, messages)] == ["Done."]
+    assert [line.text for line in all_of(User, messages)] == ["what was it?"]
+    # The total may go on or begin anew; the cost of a turn is its own either way.
+    assert again.cost_usd == pytest.approx(turn.cost_usd)
+    assert again.cost_usd is not None
+    assert again.cost_usd > 0
+    total = one_of(Result, messages).total_cost_usd
+    continues = cli.key >= (2, 1, 325)
+    assert total == pytest.approx(again.cost_usd * (2 if continues else 1))
+
+
+async def test_the_latest_session_continues_and_a_fork_leaves_it_alone(stage: Stage) -> None:
+    """TRUTH 1.7: continue, fork, --session-id, an id that is in use."""
+    fork_id = str(uuid.uuid4())
+    stage.model.push(reply("First things first."))
+    async with stage.session() as session:
+        await play(session, "one")
+        first_id = session.session_id
+        assert first_id is not None
+    async with stage.session(continue_latest=True) as session:
+        await play(session, "two")
+        assert session.session_id == first_id
+    before = transcript_of(stage, first_id).read_bytes()
+    options = stage.options(session_id=fork_id)
+    async with Session.fork(first_id, options) as session:
+        await play(session, "three")
+        assert session.session_id == fork_id
+    assert transcript_of(stage, first_id).read_bytes() == before
+    assert transcript_of(stage, fork_id).exists()
+    for request in stage.model.requests[1:]:
+        assert "First things first." in history_of(request)
+    with pytest.raises(AgentExited, match="already in use"):
+        await stage.session(session_id=first_id).start()
+
+
+def test_an_id_of_ones_own_with_resume_needs_a_fork(stage: Stage) -> None:
+    """TRUTH 1.7: --resume + --session-id without fork would exit 1."""
+    with pytest.raises(OptionError, match="fork"):
+        stage.options(resume=UNKNOWN, session_id=str(uuid.uuid4()))
+
+
+async def test_what_was_not_kept_cannot_be_resumed(stage: Stage) -> None:
+    """TRUTH 1.7: --no-session-persistence; resume of an unknown id ends before any init."""
+    async with stage.session(session=SessionFlags(persist=False)) as session:
+        await play(session)
+        lost = session.session_id
+        assert lost is not None
+    assert list(stage.home.glob(".claude/projects/*/*.jsonl")) == []
+    with pytest.raises(AgentExited, match="there is no such session") as exited:
+        async with Session.resume(lost, stage.options()) as session:
+            await play(session)
+    assert exited.value.returncode == 1
+
+
+async def test_a_session_killed_while_it_asks_can_be_resumed(stage: Stage) -> None:
+    """TRUTH 1.7: killed while a permission is pending; nothing is asked again."""
+    asked = asyncio.Event()
+    withdrawn = asyncio.Event()
+
+    async def wait(request: PermissionRequest) -> Allow | Deny:
+        asked.set()
+        try:
+            return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+        finally:
+            withdrawn.set()
+
+    stage.model.push(use("Write", file_path=str(stage.project / "a.txt"), content="x"))
+    async with stage.session(on_permission=wait) as session:
+        turn = await session.send("go")
+        async with asyncio.timeout(TURN_S):
+            await asked.wait()
+            assert session.pid is not None
+            os.kill(session.pid, signal.SIGTERM)
+            try:
+                # 2.1.220 ends the turn before it goes.
+                assert (await turn).subtype == "error_during_execution"
+            except AgentExited as exited:
+                assert exited.returncode == 143  # noqa: PT017  either way is right
+            await withdrawn.wait()
+        killed = session.session_id
+        assert session.pending == {}
+    assert killed is not None
+    desk = Desk()
+    async with Session.resume(killed, stage.options(on_permission=desk)) as session:
+        messages = await play(session, "and now?")
+        assert session.session_id == killed
+    assert one_of(Result, messages).ok
+    assert desk.asked == []
+    assert "go" in history_of(stage.model.requests[-1])
+
+
+async def test_a_session_resumed_at_a_message_forgets_what_came_after(stage: Stage) -> None:
+    """TRUTH 1.7: --resume-session-at."""
+    stage.model.push(reply("The first answer."), reply("The second answer."))
+    async with stage.session() as session:
+        first = await play(session, "one")
+        await play(session, "two")
+        session_id = session.session_id
+    cut = all_of(Assistant, first)[-1].uuid
+    async with stage.session(resume=session_id, resume_at=cut) as session:
+        await play(session, "three")
+    history = history_of(stage.model.requests[2])
+    assert "The first answer." in history
+    assert "The second answer." not in history
+
+
+async def test_files_go_back_to_where_they_were_before_a_prompt(stage: Stage) -> None:
+    """TRUTH 1.7: rewind_files; the id is the uuid of the prompt."""
+    file = stage.project / "a.txt"
+    file.write_text("old\n")
+    stage.model.push(
+        use("Read", file_path=str(file)),
+        use("Write", file_path=str(file), content="new\n"),
+    )
+    async with stage.session(file_checkpoints=True, permission_mode="acceptEdits") as session:
+        turn = await session.send("go")
+        async with asyncio.timeout(TURN_S):
+            await turn
+        assert file.read_text() == "new\n"
+        trial = await session.rewind_files(turn.uuid, dry_run=True)
+        assert trial["canRewind"] is True
+        assert trial["filesChanged"] == [str(file)]
+        assert file.read_text() == "new\n"
+        assert (await session.rewind_files(turn.uuid))["canRewind"] is True
+        assert file.read_text() == "old\n"
+
+
+async def test_both_pipes_can_be_recorded_and_read_back(stage: Stage, tmp_path: Path) -> None:
+    """TRUTH 7: what a host writes and what it hears, line by line and exact."""
+    record = tmp_path / "session.ndjson"
+    session = stage.session(record=record)
+    witness = Witness.of(session)
+    async with session:
+        await play(session, "on the record")
+    lines = list(read_recording(record))
+    assert [line.line for line in lines if line.direction == "out"] == [
+        one.raw for one in witness.heard
+    ]
+    written = [json.loads(line.line) for line in lines if line.direction == "in"]
+    assert written == witness.written
+    kinds = [one["type"] for one in written]
+    assert kinds == ["control_request", "user"]
+    assert written[1]["message"]["content"][0]["text"] == "on the record"
+    assert [line.at for line in lines] == sorted(line.at for line in lines)
+
+
+async def test_the_clis_own_debug_log_goes_to_the_file_that_was_named(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """SURFACE b: --debug-file."""
+    log = tmp_path / "debug.log"
+    async with stage.session(debug_file=log, debug=Debug(enabled=True)) as session:
+        await play(session)
+    assert "[DEBUG]" in log.read_text("utf-8")
+    assert session.stderr == ""

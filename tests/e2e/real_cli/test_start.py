@@ -1,0 +1,74 @@
+"""How a CLI starts under Fairlead, and what it says first (TRUTH 1.1)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fairlead import AgentExited
+from fairlead.host.option_groups import SettingsSources
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.control import ControlResponse
+from fairlead.wire.events import CommandLifecycle
+from fairlead.wire.system import Init, SessionStateChanged
+from tests.e2e.real_cli.stage import Desk, Stage, all_of, one_of, play
+from tests.e2e.real_cli.witness import Witness
+
+
+async def test_nothing_is_said_before_the_first_prompt_and_init_begins_every_turn(
+    stage: Stage, cli: RealCli
+) -> None:
+    """TRUTH 1.1: init at the start of every turn, never after `initialize`; trap 1."""
+    session = stage.session(version=None)
+    witness = Witness.of(session)
+    async with session:
+        assert str(session.version) == cli.version
+        assert [type(message) for message in witness.heard] == [ControlResponse]
+        assert session.initialized["commands"]
+        assert session.session_id is None
+        for text in ("one", "two"):
+            messages = await play(session, text)
+            init = one_of(Init, messages)
+            assert init.claude_code_version == cli.version
+            assert init.session_id == session.session_id
+            # Of a turn, init need not be the first line.
+            ahead = messages[: messages.index(init)]
+            assert {type(message) for message in ahead} <= {CommandLifecycle, SessionStateChanged}
+    assert len({init.session_id for init in witness.all_of(Init)}) == 1
+
+
+async def test_a_session_takes_many_prompts_with_the_print_flag_as_without(stage: Stage) -> None:
+    """TRUTH 1.1: `-p` is neither needed nor harmful."""
+    async with stage.session(extra_flags={"--print": None}) as session:
+        await play(session, "one")
+        await play(session, "two")
+    assert [request.text for request in stage.model.requests] == ["one", "two"]
+
+
+async def test_an_unknown_flag_ends_the_cli_and_the_error_names_it(stage: Stage) -> None:
+    """TRUTH 1.1: unknown flags are fatal, exit 1; trap 10."""
+    session = stage.session(extra_flags={"--no-such-flag": None})
+    with pytest.raises(AgentExited) as failure:
+        await session.start()
+    assert failure.value.returncode == 1
+    assert "--no-such-flag" in failure.value.hint
+    assert "unknown option" in failure.value.stderr
+
+
+async def test_without_setting_sources_the_rules_of_the_user_are_not_heeded(stage: Stage) -> None:
+    """TRUTH 1.1: `--setting-sources ""` disables settings files."""
+    command = stage.script()
+    rules = {"permissions": {"allow": [f"Bash({command}:*)"]}}
+    settings = stage.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps(rules))
+    desk = Desk()
+    async with stage.session(on_permission=desk) as session:
+        await stage.use(session, "Bash", command=command, description="d")
+    assert desk.tools == []
+    nothing = SettingsSources(sources=[])
+    async with stage.session(on_permission=desk, settings=nothing) as session:
+        ran = await stage.use(session, "Bash", command=command, description="d")
+    assert desk.tools == ["Bash"]
+    assert all_of(Init, ran)[0].permission_mode == "default"
