@@ -1,13 +1,13 @@
 """Which agent a command talks to: `claude` on this machine, one by its path, or the demo.
 
-The demo needs no account: a real CLI of the cache under a scripted model, in a home and a
-project of its own that are gone afterwards. It is what runs where no `claude` is installed, and
-it says so.
+The demo needs no account: the emulator with its tour, in a home and a project of its own that are
+gone afterwards. It is what runs where no `claude` is installed, and it says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -20,7 +20,6 @@ from typing import Any
 __all__ = ["DEMO", "Agent", "add_agent_arguments", "choose"]
 
 DEMO = "demo"
-DEMO_CLI = "2.1.325"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +64,19 @@ async def choose(arguments: argparse.Namespace) -> AsyncIterator[Agent]:
 
 @asynccontextmanager
 async def _demo() -> AsyncIterator[Agent]:
-    from fairlead.commands.demo import Demo
-    from fairlead.emulator.model_api import ModelApi
-    from fairlead.testing.hermetic import hermetic_env
-    from fairlead.testing.real_cli import ensure
+    from fairlead.emulator.launcher import write_launcher
+    from fairlead.emulator.scratch_project import make_scratch_project
 
-    print("fairlead: no account needed: a real CLI under a scripted model", file=sys.stderr)
-    cli = ensure(DEMO_CLI)
+    print("fairlead: the demo: a scripted model, no account needed, real tools", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="fairlead-") as scratch:
-        home, project = _furnish(Path(scratch))
-        demo = Demo(project)
-        async with ModelApi(default=demo.answer) as api:
-            yield Agent(
-                f"The demo, in {project}. Say `help` to see what it can do.",
-                {
-                    "agent": str(cli.executable),
-                    "cwd": str(project),
-                    "env": hermetic_env(home, api.base_url),
-                    "inherit_env": False,
-                },
-            )
-
-
-def _furnish(scratch: Path) -> tuple[Path, Path]:
-    home, project = scratch / "home", scratch / "project"
-    home.mkdir()
-    project.mkdir()
-    (project / "README.md").write_text("# A scratch project\n\nNothing here matters.\n")
-    return home, project
+        home, project = Path(scratch, "home"), Path(scratch, "project")
+        make_scratch_project(project)
+        yield Agent(
+            f"The demo, in {project}. Say `help` to see what it can do, `tour` to see it all.",
+            {
+                "agent": str(write_launcher(Path(scratch, "bin", "claude"))),
+                "cwd": str(project),
+                "env": {"HOME": str(home), "TMPDIR": scratch, "PATH": os.environ.get("PATH", "")},
+                "inherit_env": False,
+            },
+        )

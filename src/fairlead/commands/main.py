@@ -21,6 +21,7 @@ SUBCOMMANDS = {
     "chat": "hold a conversation in the terminal",
     "replay": "fold a recording and print the conversation",
     "discover": "list message types of the installed CLI that Fairlead does not know",
+    "emulate": "stand in for `claude`, with its flags and no account",
     "doctor": "say what is installed and whether it works",
 }
 
@@ -28,6 +29,9 @@ SUBCOMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["emulate"]:
+        # Its flags are those of another program, which argparse would not let through.
+        return import_module("fairlead.commands.emulate").emulate(given[1:])  # type: ignore[no-any-return]
     parser = _parser(given)
     options = parser.parse_args(given)
     try:

@@ -1,7 +1,25 @@
 """For tests of programs that host Claude Code, without an account and without a network.
 
-`real_cli` fetches CLIs of given versions (with `node`), `hermetic` makes their environment,
-`isolated` runs a command with loopback only. The scripted model is `fairlead.emulator`.
+`plugin` has the fixtures; `emulated` is a `claude` with an inline script, `scripted_cli` a real one
+under the scripted model, `replays` a recording that is played back, `expectations` what a test may
+ask of the lines. `real_cli` fetches CLIs of given versions (with `node`), `hermetic` makes their
+environment, `isolated` runs a command with loopback only.
 """
 
-__all__: list[str] = []
+from fairlead.testing.emulated import EmulatedClaude
+from fairlead.testing.expectations import (
+    assert_asked_for,
+    assert_ended_well,
+    assert_said,
+    assert_used,
+    lines_of,
+)
+
+__all__ = [
+    "EmulatedClaude",
+    "assert_asked_for",
+    "assert_ended_well",
+    "assert_said",
+    "assert_used",
+    "lines_of",
+]

@@ -1,0 +1,10 @@
+"""`python -m fairlead.emulator`: a `claude` that needs no account."""
+
+from __future__ import annotations
+
+import sys
+
+from fairlead.emulator.program import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+"""Hooks: callbacks of the host and commands of the settings, and what they decide.
+
+For an event, every matching hook is run, the host's by hook_callback and the others as commands;
+their outputs become one `HookWord`. Command hooks are visible only where the CLI shows them
+(TRUTH 1.8). What is done with the word is decided by the turn and the tool call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fairlead.emulator.effects import RunHook
+from fairlead.emulator.host_line import Asked, HostAnswer
+from fairlead.emulator.strands import Interrupted, Strand
+
+if TYPE_CHECKING:
+    from fairlead.emulator.engine import Engine
+
+__all__ = ["HookRun", "HookWord", "Hooks"]
+
+DEFAULT_TIMEOUT_S = 60.0
+
+UNHEARD = ("SessionStart", "SessionEnd")
+"""Registered too late or called too late: callbacks for these are never called (TRUTH 1.8)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookRun:
+    """How a command hook went."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+
+
+@dataclass(slots=True)
+class HookWord:
+    """What all hooks of an event said together."""
+
+    decision: str | None = None
+    """allow, deny or ask."""
+    reason: str = ""
+    updated_input: dict[str, Any] | None = None
+    stops: bool = False
+    """continue: false"""
+    blocks: bool = False
+    notes: list[str] = field(default_factory=list)
+    permission: Mapping[str, Any] | None = None
+    """The decision of a PermissionRequest hook."""
+    contexts: list[str] = field(default_factory=list)
+    failed: bool = False
+
+    def hear(self, output: Mapping[str, Any]) -> None:
+        """Take in the JSON output of one hook."""
+        specific = output.get("hookSpecificOutput")
+        specific = specific if isinstance(specific, dict) else {}
+        if output.get("continue") is False:
+            self.stops = True
+            self.reason = str(output.get("stopReason") or "")
+        if output.get("decision") == "block":
+            self.blocks, self.reason = True, str(output.get("reason") or "")
+        if output.get("systemMessage"):
+            self.notes.append(str(output["systemMessage"]))
+        if specific.get("permissionDecision"):
+            self.decision = str(specific["permissionDecision"])
+            self.reason = str(specific.get("permissionDecisionReason") or "")
+        if isinstance(specific.get("updatedInput"), dict):
+            self.updated_input = specific["updatedInput"]
+        if specific.get("additionalContext"):
+            self.contexts.append(str(specific["additionalContext"]))
+        if isinstance(specific.get("decision"), dict):
+            self.permission = specific["decision"]
+
+
+class Hooks:
+    """All hooks of a session."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._callbacks: dict[str, list[Mapping[str, Any]]] = {}
+
+    def register(self, hooks: Any) -> None:
+        """The callbacks of `initialize`."""
+        if isinstance(hooks, dict):
+            self._callbacks = {event: list(found or ()) for event, found in hooks.items()}
+
+    def has(self, event: str, subject: str = "") -> bool:
+        return bool(self._matching_callbacks(event, subject)) or bool(
+            self._matching_commands(event, subject)
+        )
+
+    def listing(self) -> list[str]:
+        return sorted(self._callbacks)
+
+    async def run(
+        self,
+        event: str,
+        fields: Mapping[str, Any],
+        *,
+        subject: str = "",
+        tool_use_id: str | None = None,
+    ) -> HookWord:
+        """Run the hooks of an event; `subject` is what their matchers look at."""
+        word = HookWord()
+        given = self._input(event, fields)
+        calls = [
+            self._engine.loom.spawn(self._call(callback, timeout, given, tool_use_id, word))
+            for callback, timeout in self._matching_callbacks(event, subject)
+        ]
+        try:
+            for call in calls:
+                await call.done
+        except Interrupted:
+            _stop(calls)
+            raise
+        for hook in self._matching_commands(event, subject):
+            await self._command(event, subject, hook, given, word)
+        return word
+
+    def _input(self, event: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        s = self._engine.session
+        given: dict[str, Any] = {
+            "session_id": s.session_id,
+            "transcript_path": s.transcript_path,
+            "cwd": s.place.cwd,
+        }
+        if s.profile.is_modern:
+            given["prompt_id"] = self._engine.prompt_id
+        given["permission_mode"] = s.mode
+        if s.profile.is_modern and event != "UserPromptSubmit":
+            given["effort"] = {"level": "medium"}
+        return {**given, "hook_event_name": event, **fields}
+
+    def _matching_callbacks(self, event: str, subject: str) -> list[tuple[str, float]]:
+        if event in UNHEARD:
+            return []
+        return [
+            (str(callback), float(entry.get("timeout") or DEFAULT_TIMEOUT_S))
+            for entry in self._callbacks.get(event, ())
+            if _matches(entry.get("matcher"), subject)
+            for callback in entry.get("hookCallbackIds") or ()
+        ]
+
+    def _matching_commands(self, event: str, subject: str) -> list[Mapping[str, Any]]:
+        hooks = self._engine.session.settings.get("hooks")
+        entries = hooks.get(event) if isinstance(hooks, dict) else None
+        return [
+            hook
+            for entry in entries or ()
+            if _matches(entry.get("matcher"), subject)
+            for hook in entry.get("hooks") or ()
+            if hook.get("type") == "command"
+        ]
+
+    async def _call(
+        self,
+        callback: str,
+        timeout: float,
+        given: Mapping[str, Any],
+        tool_use_id: str | None,
+        word: HookWord,
+    ) -> None:
+        host = self._engine.host
+        asked = host.ask(
+            "hook_callback",
+            callback_id=callback,
+            input=dict(given),
+            tool_use_id=tool_use_id or self._engine.session.new_id(),
+        )
+        clock = self._engine.loom.spawn(self._expire(asked, timeout))
+        try:
+            answer = await asked.answer
+        except Interrupted:
+            host.withdraw(asked)
+            raise
+        finally:
+            clock.stop()
+        if answer.body is None:
+            # A hook that fails is no opinion in the old version and a refusal in the new one.
+            word.failed = self._engine.session.profile.is_modern
+            self._engine.tell(f"Error in hook callback {callback}: Error: {answer.error}")
+        else:
+            word.hear(answer.body)
+
+    async def _expire(self, asked: Asked, timeout: float) -> None:
+        try:
+            await self._engine.sleep(timeout)
+        except Interrupted:
+            return
+        self._engine.host.withdraw(asked)
+        asked.answer.settle(HostAnswer(None, "the hook did not answer in time"))
+
+    async def _command(
+        self,
+        event: str,
+        subject: str,
+        hook: Mapping[str, Any],
+        given: Mapping[str, Any],
+        word: HookWord,
+    ) -> None:
+        shown = event == "SessionStart" or self._engine.session.arguments.has(
+            "--include-hook-events"
+        )
+        named = f"{event}:{subject}" if subject else event
+        mark = {
+            "hook_id": self._engine.session.new_id(),
+            "hook_name": named,
+            "hook_event": event,
+        }
+        if shown:
+            self._engine.voice.system("hook_started", **mark)
+        run: HookRun = await self._engine.perform(
+            lambda number: RunHook(
+                number=number,
+                command=str(hook.get("command", "")),
+                input=given,
+                timeout=float(hook.get("timeout") or DEFAULT_TIMEOUT_S),
+            )
+        )
+        if shown:
+            self._engine.voice.system(
+                "hook_response",
+                **mark,
+                output=run.stdout + run.stderr,
+                stdout=run.stdout,
+                stderr=run.stderr,
+                exit_code=run.exit_code,
+                outcome="success" if run.exit_code == 0 else "error",
+            )
+        self._hear_command(run, named, word)
+
+    def _hear_command(self, run: HookRun, named: str, word: HookWord) -> None:
+        if run.exit_code == 2:
+            word.decision, word.blocks, word.reason = "deny", True, run.stderr.strip()
+            return
+        try:
+            output = json.loads(run.stdout)
+        except ValueError:
+            if run.stdout.strip():
+                word.contexts.append(run.stdout.strip())
+            return
+        if isinstance(output, dict):
+            notes = len(word.notes)
+            word.hear(output)
+            word.notes[notes:] = [f"{named} says: {note}" for note in word.notes[notes:]]
+
+
+def _matches(matcher: Any, subject: str) -> bool:
+    if not matcher or matcher == "*" or not subject:
+        return True
+    try:
+        return re.fullmatch(str(matcher), subject) is not None
+    except re.error:
+        return str(matcher) == subject
+
+
+def _stop(calls: list[Strand[None]]) -> None:
+    for call in calls:
+        call.stop()

@@ -1,0 +1,130 @@
+"""The queue of prompts: what was seen, what waits, what is taken together.
+
+A uuid that was seen before is dropped (TRUTH 1.2). Waiting prompts become one turn or one turn
+each, as the version does; a running turn may take them in between its requests. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Inbox", "Prompt", "content_of", "text_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A message of the user, or of a background task that speaks for itself."""
+
+    content: Any
+    uuid: str | None = None
+    priority: str = "next"
+    should_query: bool = True
+    origin: Mapping[str, Any] | None = None
+    """Set for a turn that nobody asked for."""
+
+    @property
+    def text(self) -> str:
+        return text_of(self.content)
+
+    @property
+    def is_slash(self) -> bool:
+        return self.origin is None and self.text.lstrip().startswith("/")
+
+
+def text_of(content: Any) -> str:
+    """The words of a message content."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(
+        str(block.get("text", ""))
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "text"
+    )
+
+
+def content_of(prompts: Iterable[Prompt]) -> Any:
+    """The content of prompts that are sent as one message."""
+    found = list(prompts)
+    if len(found) == 1:
+        return found[0].content
+    blocks: list[dict[str, Any]] = []
+    for number, prompt in enumerate(found):
+        content = prompt.content
+        own = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        if number < len(found) - 1 and own and own[-1].get("type") == "text":
+            own[-1] = {**own[-1], "text": own[-1]["text"] + "\n"}
+        blocks += own
+    return blocks
+
+
+class Inbox:
+    """Prompts that wait for their turn."""
+
+    def __init__(self, *, merges: bool, seen: Iterable[str] = ()) -> None:
+        self._merges = merges
+        self._waiting: deque[Prompt] = deque()
+        self._seen = set(seen)
+        self.from_transcript = frozenset(self._seen)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def is_repeated(self, prompt: Prompt) -> bool:
+        """Whether its uuid was seen; remembers it."""
+        if prompt.uuid is None:
+            return False
+        repeated = prompt.uuid in self._seen
+        self._seen.add(prompt.uuid)
+        return repeated
+
+    def put(self, prompt: Prompt) -> None:
+        if prompt.priority == "now":
+            self._waiting.appendleft(prompt)
+        else:
+            self._waiting.append(prompt)
+
+    def take(self) -> tuple[Prompt, ...]:
+        """The prompts of the next turn; none if nothing waits."""
+        if not self._waiting:
+            return ()
+        first = self._waiting.popleft()
+        if not self._merges or first.is_slash or first.origin is not None:
+            return (first,)
+        taken = [first]
+        while self._waiting and not self._waiting[0].is_slash and not self._waiting[0].origin:
+            taken.append(self._waiting.popleft())
+        return tuple(taken)
+
+    def fold(self) -> tuple[Prompt, ...]:
+        """What a running turn takes between two requests to the model.
+
+        The old version takes slash commands as plain text, the new one leaves them, and what
+        asked to come later (TRUTH 1.5).
+        """
+        taken = [p for p in self._waiting if not self._merges or _folds(p)]
+        self._waiting = deque(p for p in self._waiting if p not in taken)
+        return tuple(taken)
+
+    def uuids(self) -> list[str]:
+        return [prompt.uuid for prompt in self._waiting if prompt.uuid]
+
+    def remove(self, uuid: str | None) -> bool:
+        """Drop one prompt by its uuid."""
+        kept = [p for p in self._waiting if p.uuid != uuid or uuid is None]
+        removed = len(kept) < len(self._waiting)
+        self._waiting = deque(kept)
+        return removed
+
+    def clear(self) -> list[str]:
+        """Drop all; gives their uuids."""
+        uuids = self.uuids()
+        self._waiting.clear()
+        return uuids
+
+
+def _folds(prompt: Prompt) -> bool:
+    return not prompt.is_slash and prompt.priority != "later"

@@ -1,0 +1,74 @@
+"""What files were before each prompt changed them, so that they can be put back.
+
+Kept only where the environment asks for it, as the CLI does (TRUTH 1.7). A checkpoint is named by
+the uuid of the prompt whose turn made the changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fairlead.emulator.tools.patch import changed_lines, structured_patch
+
+__all__ = ["Checkpoints"]
+
+
+class Checkpoints:
+    """The files of a session, before and after."""
+
+    def __init__(self) -> None:
+        self._order: list[str] = []
+        self._before: dict[str, dict[Path, str | None]] = {}
+
+    def keep(self, prompt: str, path: Path) -> None:
+        """Remember a file before it is changed for the first time since a prompt."""
+        if prompt not in self._before:
+            self._order.append(prompt)
+            self._before[prompt] = {}
+        if path not in self._before[prompt]:
+            self._before[prompt][path] = _text(path)
+
+    def know(self, prompt: str) -> None:
+        """A prompt came; it may change nothing."""
+        if prompt not in self._before:
+            self._order.append(prompt)
+            self._before[prompt] = {}
+
+    def rewind(self, prompt: str, *, dry_run: bool) -> dict[str, Any]:
+        """Put the files back to what they were before a prompt, or only tell what that would do."""
+        if prompt not in self._before:
+            return {"canRewind": False, "error": "No file checkpoint found for this message."}
+        wanted: dict[Path, str | None] = {}
+        for later in reversed(self._order[self._order.index(prompt) :]):
+            wanted |= self._before[later]
+        if not dry_run:
+            for path, text in wanted.items():
+                _restore(path, text)
+            return {"canRewind": True}
+        added = removed = 0
+        changed = [path for path, text in wanted.items() if _text(path) != text]
+        for path in changed:
+            more, less = changed_lines(structured_patch(_text(path) or "", wanted[path] or ""))
+            added, removed = added + more, removed + less
+        return {
+            "canRewind": True,
+            "filesChanged": [str(path) for path in changed],
+            "insertions": added,
+            "deletions": removed,
+        }
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _restore(path: Path, text: str | None) -> None:
+    if text is None:
+        path.unlink(missing_ok=True)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,82 @@
+"""Edit: replace a string in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.outcome import Outcome, failed, unusable
+from fairlead.emulator.tools.patch import changed_lines, structured_patch
+from fairlead.emulator.tools.write import UNREAD
+
+__all__ = ["check_edit", "edit"]
+
+
+def check_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome | None:
+    """Whether the string is there, and there once."""
+    path = bench.path(input.get("file_path"))
+    old, new = str(input.get("old_string", "")), str(input.get("new_string", ""))
+    if old == new:
+        return unusable("No changes to make: old_string and new_string are exactly the same.")
+    if not path.exists():
+        return None if old == "" else unusable("File does not exist.")
+    if not bench.profile.is_modern and not bench.has_seen(owner, path):
+        return unusable(UNREAD)
+    count = path.read_text(encoding="utf-8").count(old) if old else 0
+    if count == 0:
+        return unusable(f"String to replace not found in file.\nString: {old}")
+    if count > 1 and not input.get("replace_all"):
+        return unusable(
+            f"Found {count} matches of the string to replace, but replace_all is false. "
+            f"Give more of its surroundings, or set replace_all.\nString: {old}"
+        )
+    return None
+
+
+def edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
+    """Make the change and tell it."""
+    if "file_path" not in input:
+        return failed("Path must be a string, received undefined")
+    path = bench.path(input["file_path"])
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    old, new = str(input.get("old_string", "")), str(input.get("new_string", ""))
+    everywhere = bool(input.get("replace_all"))
+    if old and old not in before:
+        return failed(f"String to replace not found in file.\nString: {old}")
+    after = before.replace(old, new, -1 if everywhere else 1) if old else new + before
+    was_seen = bench.has_seen(owner, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(after, encoding="utf-8")
+    hunks = structured_patch(before, after)
+    result: dict[str, Any] = {
+        "filePath": str(path),
+        "oldString": old,
+        "newString": new,
+        "originalFile": before,
+        "structuredPatch": hunks,
+        "userModified": False,
+        "replaceAll": everywhere,
+    }
+    if bench.profile.is_modern and (everywhere or not was_seen):
+        result["contentNotInModelContext"] = True
+    if not bench.profile.is_modern or was_seen:
+        bench.remember(owner, path)
+    added, removed = changed_lines(hunks)
+    return Outcome(
+        content=_words(bench, str(path), old, new, everywhere),
+        result=result,
+        lines_added=added,
+        lines_removed=removed,
+    )
+
+
+def _words(bench: Bench, path: str, old: str, new: str, everywhere: bool) -> str:
+    if not everywhere:
+        return f"The file {path} has been updated successfully."
+    if bench.profile.is_modern:
+        return f"The file {path} has been updated. All occurrences were successfully replaced."
+    return (
+        f"The file {path} has been updated. "
+        f"All occurrences of '{old}' were successfully replaced with '{new}'."
+    )

@@ -1,0 +1,38 @@
+"""Glob: files by a pattern, the newest first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.outcome import Outcome
+
+__all__ = ["glob"]
+
+MOST = 100
+"""Names in one answer."""
+
+
+def glob(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
+    """The files below a folder that match."""
+    started = time.monotonic()
+    folder = bench.path(input.get("path") or bench.cwd)
+    pattern = str(input.get("pattern", "*"))
+    found = sorted((p for p in folder.glob(pattern) if p.is_file()), key=_age)
+    names = [bench.relative(p) if bench.profile.is_modern else str(p) for p in found[:MOST]]
+    result: dict[str, Any] = {
+        "filenames": names,
+        "durationMs": round((time.monotonic() - started) * 1000),
+        "numFiles": len(names),
+        "truncated": len(found) > MOST,
+    }
+    if bench.profile.is_modern:
+        result |= {"totalMatches": len(found), "countIsComplete": True}
+    return Outcome(content="\n".join(names) or "No files found", result=result)
+
+
+def _age(path: Path) -> tuple[float, str]:
+    return -path.stat().st_mtime, str(path)

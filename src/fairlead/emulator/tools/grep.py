@@ -1,0 +1,101 @@
+"""Grep: lines, files or counts that match a regular expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.outcome import Outcome, failed
+
+__all__ = ["grep"]
+
+SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
+
+Hits = dict[Path, list[tuple[int, str]]]
+
+
+def grep(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
+    """Search below a folder, or in one file."""
+    flags = re.IGNORECASE if input.get("-i") else 0
+    try:
+        pattern = re.compile(str(input.get("pattern", "")), flags)
+    except re.error as problem:
+        return failed(f"regex parse error: {problem}")
+    hits = _search(bench, pattern, input)
+    mode = str(input.get("output_mode") or "files_with_matches")
+    if mode == "content":
+        return _lines(bench, hits, numbered=bool(input.get("-n", True)))
+    if mode == "count":
+        return _counts(bench, hits)
+    return _files(bench, hits)
+
+
+def _search(bench: Bench, pattern: re.Pattern[str], input: Mapping[str, Any]) -> Hits:
+    start = bench.path(input.get("path") or bench.cwd)
+    hits: Hits = {}
+    for path in _candidates(start, str(input.get("glob") or "*")):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError):
+            continue
+        found = [(n, line) for n, line in enumerate(text.splitlines(), 1) if pattern.search(line)]
+        if found:
+            hits[path] = found
+    return hits
+
+
+def _candidates(start: Path, name: str) -> Iterator[Path]:
+    if start.is_file():
+        yield start
+        return
+    files = [p for p in start.rglob(name) if p.is_file() and not SKIPPED & set(p.parts)]
+    yield from sorted(files, key=lambda p: (-p.stat().st_mtime, str(p)))
+
+
+def _files(bench: Bench, hits: Hits) -> Outcome:
+    names = [bench.relative(path) for path in hits]
+    result: dict[str, Any] = {
+        "mode": "files_with_matches",
+        "filenames": names,
+        "numFiles": len(names),
+    }
+    if bench.profile.is_modern:
+        result["totalFiles"] = len(names)
+    shown = f"Found {len(names)} file{'s' * (len(names) != 1)}\n" + "\n".join(names)
+    return Outcome(content=shown if names else "No files found", result=result)
+
+
+def _lines(bench: Bench, hits: Hits, *, numbered: bool) -> Outcome:
+    lines = [
+        f"{bench.relative(path)}:{number}:{line}" if numbered else f"{bench.relative(path)}:{line}"
+        for path, found in hits.items()
+        for number, line in found
+    ]
+    content = "\n".join(lines)
+    result: dict[str, Any] = {
+        "mode": "content",
+        "numFiles": 0,
+        "filenames": [],
+        "content": content,
+        "numLines": len(lines),
+    }
+    if bench.profile.is_modern:
+        result["totalLines"] = len(lines)
+    return Outcome(content=content or "No matches found", result=result)
+
+
+def _counts(bench: Bench, hits: Hits) -> Outcome:
+    content = "\n".join(f"{bench.relative(path)}:{len(found)}" for path, found in hits.items())
+    total = sum(map(len, hits.values()))
+    result = {
+        "mode": "count",
+        "numFiles": len(hits),
+        "filenames": [],
+        "content": content,
+        "numMatches": total,
+    }
+    words = f"\n\nFound {total} total occurrences across {len(hits)} files."
+    return Outcome(content=content + words if hits else "No matches found", result=result)

@@ -1,0 +1,76 @@
+"""NotebookEdit: replace, insert or delete a cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.outcome import Outcome, failed, unusable
+from fairlead.emulator.tools.write import UNREAD
+
+__all__ = ["check_notebook_edit", "notebook_edit"]
+
+
+def check_notebook_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome | None:
+    """The new version wants the notebook to be read first."""
+    path = bench.path(input.get("notebook_path"))
+    if bench.profile.is_modern and not bench.has_seen(owner, path):
+        return unusable(UNREAD)
+    return None
+
+
+def notebook_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
+    """Change one cell."""
+    path = bench.path(input.get("notebook_path"))
+    try:
+        before = path.read_text(encoding="utf-8")
+        notebook = json.loads(before)
+        cells: list[dict[str, Any]] = notebook["cells"]
+    except FileNotFoundError:
+        return failed("Notebook file does not exist.")
+    except (ValueError, KeyError, TypeError):
+        return failed("Notebook is not valid JSON.")
+    mode = str(input.get("edit_mode") or "replace")
+    wanted = input.get("cell_id")
+    index = next((i for i, c in enumerate(cells) if c.get("id", f"cell-{i}") == wanted), None)
+    if index is None and mode != "insert":
+        return failed(f'Cell with ID "{wanted}" not found in notebook.')
+    old_source = "".join(cells[index].get("source", "")) if index is not None else None
+    kind = _change(cells, index, mode, input)
+    after = json.dumps(notebook, indent=1)
+    path.write_text(after, encoding="utf-8")
+    bench.remember(owner, path)
+    result: dict[str, Any] = {"new_source": str(input.get("new_source", ""))}
+    if bench.profile.is_modern and old_source is not None:
+        result["old_source"] = old_source
+    result |= {
+        "cell_type": kind,
+        "language": "python",
+        "edit_mode": mode,
+        "cell_id": wanted,
+        "error": "",
+        "notebook_path": str(path),
+        "original_file": before,
+        "updated_file": after,
+    }
+    done = {"replace": "Updated", "insert": "Inserted", "delete": "Deleted"}[mode]
+    return Outcome(content=f"{done} cell {wanted}", result=result)
+
+
+def _change(
+    cells: list[dict[str, Any]], index: int | None, mode: str, input: Mapping[str, Any]
+) -> str:
+    source = str(input.get("new_source", ""))
+    if mode == "delete" and index is not None:
+        return str(cells.pop(index).get("cell_type", "code"))
+    if mode == "insert" or index is None:
+        kind = str(input.get("cell_type") or "code")
+        new: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source}
+        if kind == "code":
+            new |= {"execution_count": None, "outputs": []}
+        cells.insert(0 if index is None else index + 1, new)
+        return kind
+    cells[index]["source"] = source
+    return str(cells[index].get("cell_type", "code"))

@@ -1,0 +1,193 @@
+"""The permission_suggestions that the CLI itself sends with a request, version by version.
+
+For the emulator, and for seeing what a real CLI left out. Checked against the recordings and, by
+the differential test, against real CLIs. Pure; directories are asked of `Place`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+from fairlead.permissions.bash_policy import check_command, runs_anything
+from fairlead.permissions.book import RuleBook
+from fairlead.permissions.command_paths import EDIT_COMMANDS, command_paths
+from fairlead.permissions.commands import CommandLine, SimpleCommand, parse_command
+from fairlead.permissions.decisions import ToolCall
+from fairlead.permissions.domains import host_of
+from fairlead.permissions.families import Family
+from fairlead.permissions.file_policy import FileQuestion, read_decision, write_decision
+from fairlead.permissions.mcp_names import is_mcp
+from fairlead.permissions.modes import Mode
+from fairlead.permissions.paths import Place
+from fairlead.permissions.rules import Rule
+from fairlead.permissions.scopes import Behaviour, Scope
+from fairlead.permissions.tools import EDITORS, READERS, file_of
+from fairlead.permissions.updates import (
+    DirectoryUpdate,
+    ModeUpdate,
+    PermissionUpdate,
+    RuleUpdate,
+    to_wire,
+)
+from fairlead.permissions.wrappers import RUNNERS, safe_assignments
+
+__all__ = ["suggestions"]
+
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_ACCEPT_EDITS = ModeUpdate(Mode.ACCEPT_EDITS, Scope.SESSION)
+
+
+def suggestions(call: ToolCall, book: RuleBook, place: Place) -> list[dict[str, Any]] | None:
+    """What the CLI suggests with its request for this call; None where it says nothing at all."""
+    updates = _updates(call, book, place)
+    return None if updates is None else [to_wire(update) for update in updates]
+
+
+def _updates(call: ToolCall, book: RuleBook, place: Place) -> list[PermissionUpdate] | None:
+    if call.tool == "Bash":
+        return _for_command(call.text("command"), book, place)
+    if call.tool in READERS:
+        return [_read_rule(place.absolute(file_of(call)), place)]
+    if call.tool in EDITORS:
+        return _for_edit(call, book, place)
+    if call.tool == "WebFetch":
+        host = host_of(call.text("url"))
+        return None if host is None else [_local_rule(Rule("WebFetch", f"domain:{host}"))]
+    if is_mcp(call.tool):
+        return [_local_rule(Rule(call.tool))]
+    if call.tool == "WebSearch" and place.family.wildcard_suggestions:
+        return [_local_rule(Rule("WebSearch"))]
+    return None
+
+
+def _local_rule(*rules: Rule) -> RuleUpdate:
+    return RuleUpdate(kind="addRules", rules=rules, destination=Scope.LOCAL)
+
+
+def _read_rule(path: str, place: Place) -> RuleUpdate:
+    folder = path if place.is_directory(path) else posixpath.dirname(path)
+    return RuleUpdate(
+        kind="addRules",
+        rules=(Rule("Read", f"/{folder.rstrip('/')}/**"),),
+        destination=Scope.SESSION,
+    )
+
+
+def _directory(path: str) -> DirectoryUpdate:
+    return DirectoryUpdate(kind="addDirectories", directories=(posixpath.dirname(path),))
+
+
+def _for_edit(call: ToolCall, book: RuleBook, place: Place) -> list[PermissionUpdate] | None:
+    question = FileQuestion.of(file_of(call), book, place)
+    if book.mode is Mode.PLAN and place.family.classifier_in_plan:
+        return None
+    if question.protected:
+        return [_ACCEPT_EDITS] if place.family.wildcard_suggestions else None
+    found: list[PermissionUpdate] = [_ACCEPT_EDITS]
+    if not question.inside:
+        found.append(_directory(question.spellings[0]))
+    return found
+
+
+def _for_command(text: str, book: RuleBook, place: Place) -> list[PermissionUpdate] | None:
+    line = parse_command(text)
+    if not line.understood:
+        return _for_doubt(line, place.family)
+    blocked = _for_blocked_path(line, book, place)
+    if blocked and place.family.rule_beside_path:
+        return _beside_path(line, blocked, book, place)
+    if blocked:
+        return blocked
+    if place.family.wildcard_suggestions and any(map(runs_anything, line.commands)):
+        return []
+    if not place.family.wildcard_suggestions and "<<" in text and len(line.commands) == 1:
+        return [_local_rule(Rule("Bash", text.strip()))]
+    return _rules_by_stage(line, book, place)
+
+
+def _beside_path(
+    line: CommandLine, blocked: list[PermissionUpdate], book: RuleBook, place: Place
+) -> list[PermissionUpdate] | None:
+    """The path's own suggestions, with a rule for the command before them."""
+    if len(line.commands) == 1:
+        rule = _command_rule(line.commands[0], place.family)
+        if not (rule.content or "").endswith(" *"):
+            rule = Rule("Bash", line.text.strip())
+        return [_local_rule(rule), *blocked]
+    asking = [
+        command
+        for command in line.commands
+        if command.redirects
+        or check_command(command.source, book, place).behaviour is Behaviour.ASK
+    ]
+    if len(asking) > 1:
+        return None
+    return [_local_rule(Rule("Bash", line.text)), *blocked]
+
+
+def _for_doubt(line: CommandLine, family: Family) -> list[PermissionUpdate] | None:
+    silent = ("subshell", "background")
+    if any(word in doubt for doubt in line.doubts for word in silent):
+        return None
+    if family.wildcard_suggestions or "`" in line.text or "<<" in line.text:
+        return []
+    return None
+
+
+def _for_blocked_path(
+    line: CommandLine, book: RuleBook, place: Place
+) -> list[PermissionUpdate] | None:
+    for command in line.commands:
+        paths = command_paths(command)
+        for word in paths.redirected:
+            question = FileQuestion.of(word.value or "", book, place, by_command=True)
+            if write_decision(question, book.mode).behaviour is Behaviour.ASK:
+                return [_directory(question.spellings[0])]
+        looked_after = EDIT_COMMANDS | ({"tee"} if place.family.rule_beside_path else set())
+        touched = (*paths.reads, *paths.writes) if paths.program in ("cp", "mv") else paths.writes
+        if paths.program in looked_after and touched and book.mode is not Mode.ACCEPT_EDITS:
+            questions = [FileQuestion.of(word.value or "", book, place) for word in touched]
+            return [_directory(_most_blocked(questions, place)), _ACCEPT_EDITS]
+        for word in paths.reads:
+            question = FileQuestion.of(word.value or "", book, place, by_command=True)
+            if read_decision(question).behaviour is Behaviour.ASK:
+                return [_read_rule(question.spellings[0], place)]
+    return None
+
+
+def _most_blocked(questions: list[FileQuestion], place: Place) -> str:
+    if place.family.wildcard_suggestions:
+        for question in questions:
+            if not question.inside:
+                return question.spellings[0]
+    return questions[0].spellings[0]
+
+
+def _rules_by_stage(
+    line: CommandLine, book: RuleBook, place: Place
+) -> list[PermissionUpdate] | None:
+    stages: dict[int, dict[Rule, None]] = {}
+    for command, stage in zip(line.commands, line.segments, strict=True):
+        alone = check_command(command.source, book, place)
+        if alone.behaviour is Behaviour.ALLOW:
+            continue
+        stages.setdefault(stage, {})[_command_rule(command, place.family)] = None
+    return [_local_rule(*rules) for rules in stages.values()] or None
+
+
+def _command_rule(command: SimpleCommand, family: Family) -> Rule:
+    values = [word.value or "" for word in command.words]
+    sources = [word.source for word in command.words]
+    open_ended = (
+        family.wildcard_suggestions
+        and len(values) > 1
+        and values[0] not in RUNNERS
+        and sources[:2] == values[:2]
+        and _SUBCOMMAND.fullmatch(values[1])
+        and safe_assignments(command, family)
+    )
+    if open_ended:
+        return Rule("Bash", f"{values[0]} {values[1]} *")
+    return Rule("Bash", re.sub(r"[ \t]*\\\n[ \t]*", " ", command.source))

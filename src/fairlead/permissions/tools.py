@@ -1,0 +1,32 @@
+"""Which tools read files, which write them, which need a person, and which harm nothing.
+
+Names are the CLI's. A tool that is not named here (an MCP tool, one of a later version) belongs to
+no group: only a rule or a person lets it run.
+"""
+
+from __future__ import annotations
+
+from fairlead.permissions.decisions import ToolCall
+
+__all__ = ["EDITORS", "HARMLESS", "INTERACTIVE", "READERS", "file_of", "same_tool"]
+
+READERS = frozenset(("Read", "Glob", "Grep", "LS", "NotebookRead"))
+EDITORS = frozenset(("Edit", "Write", "NotebookEdit", "MultiEdit"))
+INTERACTIVE = frozenset(("AskUserQuestion", "ExitPlanMode"))
+_HARMLESS_WORDS = """Agent BashOutput EnterPlanMode KillShell Skill Task TaskCreate TaskGet TaskList TaskOutput
+    TaskStop TaskUpdate TodoWrite ToolSearch"""
+HARMLESS = frozenset(_HARMLESS_WORDS.split())
+"""They start nothing that is not itself asked about (rec tools_tasks, subagent, plan_enter)."""
+
+_ALIASES = {"Task": "Agent"}
+"""2.1.325 calls the Task tool Agent, and takes rules under either name."""
+
+
+def same_tool(rule_tool: str, tool: str) -> bool:
+    """Whether a rule's tool name means this tool."""
+    return _ALIASES.get(rule_tool, rule_tool) == _ALIASES.get(tool, tool)
+
+
+def file_of(call: ToolCall) -> str:
+    """The file or directory a file tool works on; the working directory if it names none."""
+    return call.text("file_path") or call.text("notebook_path") or call.text("path") or "."

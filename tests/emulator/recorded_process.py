@@ -1,0 +1,51 @@
+"""Recordings of a real CLI, taken apart: the processes of a scenario and what each read and wrote."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+RECORDINGS = Path(__file__).parent.parent / "recordings"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    direction: str
+    """in, out, api or note"""
+    message: Any
+
+
+@dataclass(slots=True)
+class RecordedProcess:
+    """One start of the CLI."""
+
+    argv: list[str]
+    environment: dict[str, str | None]
+    events: list[Event] = field(default_factory=list)
+    exit_code: Any = None
+
+    def written(self) -> list[Any]:
+        return [event.message for event in self.events if event.direction == "out"]
+
+
+def both_versions() -> list[str]:
+    """Scenarios that were recorded on 2.1.38 and on 2.1.325."""
+    found = [{p.stem for p in (RECORDINGS / v).glob("*.ndjson")} for v in ("2.1.38", "2.1.325")]
+    return sorted(found[0] & found[1])
+
+
+def processes(version: str, name: str) -> list[RecordedProcess]:
+    """The processes of a recording, in order."""
+    found: list[RecordedProcess] = []
+    for line in (RECORDINGS / version / f"{name}.ndjson").read_text().splitlines():
+        entry = json.loads(line)
+        kind, message = entry["dir"], entry["msg"]
+        if kind == "note" and isinstance(message, dict) and "argv" in message:
+            found.append(RecordedProcess(message["argv"][1:], message["env"]))
+        elif kind == "end":
+            found[-1].exit_code = message["rc"]
+        elif found:
+            found[-1].events.append(Event(kind, message))
+    return found

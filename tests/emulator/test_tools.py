@@ -1,0 +1,97 @@
+"""The tools on real files: what the recordings do not show on both versions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.emulator.effects import CheckTool, RunTool
+from fairlead.emulator.profile import profile_of
+from fairlead.emulator.session import Place
+from fairlead.emulator.tools.outcome import Outcome
+from fairlead.emulator.tools.workshop import Workshop
+
+NOTEBOOK = {
+    "cells": [{"cell_type": "code", "id": "c1", "source": ["a = 1"], "metadata": {}}],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+def workshop(folder: Path, version: str = "2.1.325") -> Workshop:
+    place = Place(cwd=str(folder), home=str(folder), tmp=str(folder), environment={"PATH": "/bin"})
+    return Workshop(profile_of(version), place)
+
+
+def use(shop: Workshop, name: str, **input: Any) -> Outcome:
+    effect = RunTool(number=1, name=name, input=input, tool_use_id="t", session_id="s")
+    return asyncio.run(shop.run(effect))
+
+
+def test_a_notebook_cell_is_replaced_inserted_and_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    path.write_text(json.dumps(NOTEBOOK))
+    shop = workshop(tmp_path)
+    unread = CheckTool(number=1, name="NotebookEdit", input={"notebook_path": str(path)})
+    refused = shop.check(unread)
+    assert refused is not None
+    assert "has not been read" in refused.content
+    use(shop, "Read", file_path=str(path))
+    assert shop.check(unread) is None
+    changed = use(shop, "NotebookEdit", notebook_path=str(path), cell_id="c1", new_source="a = 2")
+    assert (changed.result["old_source"], changed.result["edit_mode"]) == ("a = 1", "replace")
+    use(shop, "NotebookEdit", notebook_path=str(path), edit_mode="insert", new_source="first")
+    use(shop, "NotebookEdit", notebook_path=str(path), edit_mode="delete", cell_id="c1")
+    assert [cell["source"] for cell in json.loads(path.read_text())["cells"]] == ["first"]
+    missing = use(shop, "NotebookEdit", notebook_path=str(path), cell_id="none", new_source="x")
+    assert missing.is_error
+
+
+def test_an_edit_of_a_string_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one one")
+    given = {"file_path": str(path), "old_string": "one", "new_string": "two"}
+    shop = workshop(tmp_path)
+    refused = shop.check(CheckTool(number=1, name="Edit", input=given))
+    assert refused is not None
+    assert "Found 2 matches" in refused.content
+    every = {**given, "replace_all": True}
+    assert shop.check(CheckTool(number=1, name="Edit", input=every)) is None
+    use(shop, "Edit", **every)
+    assert path.read_text() == "two two"
+
+
+def test_grep_looks_past_case_and_says_when_a_pattern_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Sail\nsail\n")
+    shop = workshop(tmp_path)
+    counted = use(shop, "Grep", pattern="sail", output_mode="count", **{"-i": True})
+    assert counted.result["numMatches"] == 2
+    assert use(shop, "Grep", pattern="(").is_error
+
+
+@pytest.mark.parametrize(("version", "ends"), [("2.1.325", True), ("2.1.38", False)])
+def test_a_slow_command_is_stopped_or_sent_to_the_background(
+    version: str, ends: bool, tmp_path: Path
+) -> None:
+    async def run() -> Outcome:
+        shop = workshop(tmp_path, version)
+        given = {"command": "sleep 60", "timeout": 100}
+        effect = RunTool(number=1, name="Bash", input=given, tool_use_id="t", session_id="s")
+        outcome = await shop.run(effect)
+        await shop.bash.close()
+        return outcome
+
+    outcome = asyncio.run(run())
+    assert outcome.is_error is ends
+    assert (outcome.task is None) is ends
+
+
+def test_a_missing_folder_is_a_failure_and_no_crash(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    written = use(workshop(tmp_path), "Write", file_path=str(tmp_path / "file" / "x"), content="1")
+    assert written.is_error

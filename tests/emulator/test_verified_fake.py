@@ -1,0 +1,55 @@
+"""The emulator against every scenario that was recorded on both real versions.
+
+The host's side of a recording is played to the emulator as a real process, under a script that
+makes the model say what it said. Its lines and the recording's agree in order, types, subtypes
+and keys; what may differ is listed in `accepted_differences`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.emulator.accepted_differences import DIFFERENCES, accepted
+from tests.emulator.derived_script import derive
+from tests.emulator.furniture import furnish
+from tests.emulator.recorded_process import both_versions, processes
+from tests.emulator.replayed_process import RECORDED_ROOT, Replay
+from tests.emulator.skeleton import skeletons
+
+VERSIONS = ("2.1.38", "2.1.325")
+CASES = [(version, name) for name in both_versions() for version in VERSIONS]
+
+
+def test_every_recording_of_both_versions_is_played() -> None:
+    assert len(CASES) == 300
+
+
+def test_accepted_differences_are_few_and_each_has_a_reason() -> None:
+    assert len(DIFFERENCES) <= 10
+    assert all(len(difference.reason) > 20 for difference in DIFFERENCES)
+    assert {d.scenario for d in DIFFERENCES} <= set(both_versions())
+
+
+@pytest.mark.parametrize(("version", "name"), CASES, ids=[f"{n}-{v}" for v, n in CASES])
+def test_E1_the_emulator_says_what_the_real_cli_said(
+    version: str, name: str, tmp_path: Path
+) -> None:
+    root = tmp_path.resolve()
+    furnish(root, name)
+    for number, recorded in enumerate(processes(version, name)):
+        script = root / f"script-{number}.json"
+        text = json.dumps(derive(recorded, version, name))
+        script.write_text(text.replace(f"{RECORDED_ROOT}/", f"{root}/"))
+        played = Replay(recorded, version, name, root, script).run()
+        wanted = accepted(skeletons(recorded.written()), version, name)
+        got = accepted(skeletons(played.lines), version, name)
+        assert got == wanted, played.stderr
+        assert played.exit_code == _exit_code(recorded.exit_code), played.stderr
+
+
+def _exit_code(recorded: object) -> object:
+    """A process that had to be stopped was recorded in words."""
+    return recorded if isinstance(recorded, int) else 143

@@ -1,0 +1,157 @@
+"""What "always" can mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairlead.permissions import (
+    CLASSIC,
+    CURRENT,
+    Behaviour,
+    Choice,
+    Family,
+    RuleBook,
+    RuleUpdate,
+    Scope,
+    ToolCall,
+    always_choices,
+    apply_update,
+    check,
+    suggestions,
+    to_wire,
+)
+from tests.permissions.desk import CWD, bash, place, tool
+
+OUTSIDE = tool("Read", file_path="/data/one/x.txt")
+
+
+def choices(
+    call: ToolCall, earlier: list[ToolCall] | None = None, family: Family = CURRENT
+) -> tuple[Choice, ...]:
+    at = place(family)
+    suggested = suggestions(call, RuleBook(), at) or []
+    return always_choices(call, suggested, earlier or [], RuleBook(), at)
+
+
+def test_P44_a_command_is_offered_letter_by_letter_first() -> None:
+    narrow, wide = choices(bash("npm run build"))
+    assert narrow.words == "allow Bash(npm run build) (this session)"
+    assert narrow.lets_through == "nothing but `npm run build`, letter by letter"
+    assert (narrow.breadth, narrow.suggestion) == (0, None)
+    assert wide.words == "allow Bash(npm run *) (this project, only for you)"
+    assert wide.suggestion == 0
+
+
+def test_P44_a_file_is_offered_before_its_folder_and_a_mode_comes_last() -> None:
+    words = [choice.words for choice in choices(OUTSIDE)]
+    assert words == [
+        "allow Read(//data/one/x.txt) (this session)",
+        "allow Read(//data/one/**) (this session)",
+    ]
+    edit = [choice.words for choice in choices(tool("Write", file_path="/data/x"))]
+    assert edit == [
+        "allow Edit(//data/x) (this session)",
+        "work in /data as well (this session)",
+        "switch to mode acceptEdits (this session)",
+    ]
+
+
+CALLS = [
+    bash("npm run build"),
+    bash("npm test && git push origin main"),
+    bash("rm -rf build"),
+    bash("cat /etc/passwd"),
+    tool("Write", file_path=f"{CWD}/a.txt"),
+    OUTSIDE,
+    tool("WebFetch", url="https://example.com/a"),
+    tool("mcp__s__t"),
+]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.tool}-{len(call.input)}")
+@pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
+def test_P44_each_choice_is_at_least_as_wide_as_the_one_before(
+    call: ToolCall, family: Family
+) -> None:
+    breadths = [choice.breadth for choice in choices(call, family=family)]
+    assert breadths
+    assert breadths == sorted(breadths)
+
+
+def test_P44_a_choice_can_be_sent_back_as_it_is() -> None:
+    narrow, wide = choices(bash("npm run build"))
+    assert [to_wire(update)["destination"] for update in narrow.updates] == ["session"]
+    assert [to_wire(update) for update in wide.updates] == suggestions(
+        bash("npm run build"), RuleBook(), place()
+    )
+
+
+def test_P45_a_choice_shows_earlier_calls_that_it_would_have_let_through() -> None:
+    earlier = [
+        bash("npm run build"),
+        bash("npm run deploy"),
+        bash("npm run deploy"),
+        bash("npm test"),
+        bash("ls"),
+        bash("npm run lint && rm x"),
+        bash("npm run a"),
+        bash("npm run b"),
+        bash("npm run c"),
+    ]
+    narrow, wide = choices(bash("npm run build"), earlier)
+    assert narrow.examples == ()
+    assert wide.examples == ("npm run deploy", "npm run a", "npm run b")
+    assert wide.lets_through == "every command that begins with `npm run`, whatever follows"
+
+
+def test_P45_examples_are_files_and_edits_too() -> None:
+    other = tool("Read", file_path="/data/one/y.txt")
+    file, folder = choices(OUTSIDE, [other, tool("Read", file_path="/data/two/z")])
+    assert file.examples == ()
+    assert folder.examples == ("Read /data/one/y.txt",)
+    assert folder.lets_through == "reading every file below /data/one"
+    edits = choices(
+        tool("Write", file_path=f"{CWD}/a"), [tool("Edit", file_path=f"{CWD}/b"), bash("rm c")]
+    )
+    assert edits[-1].examples == (f"Edit {CWD}/b", "rm c")
+
+
+def test_P45_wide_choices_say_how_wide_they_are() -> None:
+    (server_tool,) = choices(tool("mcp__s__t"))
+    assert server_tool.lets_through == "every use of mcp__s__t, whatever its input"
+    (site,) = choices(tool("WebFetch", url="https://example.com/a"))
+    assert site.lets_through == "fetching every page of example.com"
+
+
+def test_P46_no_choice_switches_all_checks_off() -> None:
+    forged: list[dict[str, Any]] = [
+        {"type": "setMode", "mode": "bypassPermissions", "destination": "session"},
+        {"type": "setMode", "mode": "bypassPermissions", "destination": "userSettings"},
+        {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "policySettings"},
+        {"type": "somethingNew", "destination": "session"},
+    ]  # fmt: skip
+    found = always_choices(bash("npm test"), forged, [], RuleBook(), place())
+    assert [choice.words for choice in found] == ["allow Bash(npm test) (this session)"]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.tool}-{len(call.input)}")
+@pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
+def test_P46_a_choice_of_our_own_covers_the_call_it_is_offered_for(
+    call: ToolCall, family: Family
+) -> None:
+    own = [choice for choice in choices(call, family=family) if choice.suggestion is None]
+    for choice in own:
+        book = RuleBook()
+        for update in choice.updates:
+            assert isinstance(update, RuleUpdate)
+            assert update.destination is Scope.SESSION
+            book = apply_update(book, update)
+        assert check(call, book, place(family)).behaviour is Behaviour.ALLOW
+
+
+@pytest.mark.parametrize("command", ["npm $(x)", "(npm x)", "npm *", "", "eval x"])
+def test_P46_what_cannot_be_remembered_narrowly_is_not_offered_by_us(command: str) -> None:
+    found = choices(bash(command))
+    assert all(choice.suggestion is not None for choice in found)

@@ -1,0 +1,278 @@
+"""The check flow: order, modes, names, and the trail in words."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.permissions import (
+    CLASSIC,
+    CURRENT,
+    Behaviour,
+    Family,
+    Mode,
+    Place,
+    Reason,
+    Rule,
+    RuleBook,
+    Scope,
+    SourcedRule,
+    ToolCall,
+    explain,
+)
+from tests.permissions.desk import CWD, bash, decide, place, says, tool
+
+ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
+
+RULES = st.sampled_from(
+    [
+        "Bash", "Bash(npm:*)", "Bash(npm run *)", "Bash(npm test)", "Bash(ls:*)", "Bash(*)",
+        "Bash(rm:*)", "Bash(git push:*)", "Read", "Read(./secret.txt)", "Read(src/**)", "Read(//etc/**)",
+        "Read(*)", "Edit(src/**)", "Edit", "Write", "Write(src/**)", "WebFetch", "mcp__s", "mcp__s__t",
+        "WebFetch(domain:example.com)", "Bash(npm", "nonsense", "mcp__*", "Task(Explore)",
+    ]
+)  # fmt: skip
+CALLS = st.sampled_from(
+    [
+        *map(
+            bash,
+            ["npm test", "npm run build && ls", "ls", "cat secret.txt", "rm src/a", "npm $(x)"],
+        ),
+        *map(
+            bash, ["git push", "sudo npm x", "echo x > src/o", "cat /etc/passwd", "mkdir d", "(ls)"]
+        ),
+        tool("Read", file_path=f"{CWD}/src/a.py"),
+        tool("Read", file_path="/etc/passwd"),
+        tool("Write", file_path=f"{CWD}/src/a.py"),
+        tool("Write", file_path=f"{CWD}/.git/x"),
+        tool("WebFetch", url="https://example.com/"),
+        tool("mcp__s__t"),
+        tool("AskUserQuestion"),
+        tool("Task", subagent_type="Explore"),
+        tool("SomethingNew"),
+    ]
+)
+ENTRIES = st.builds(
+    SourcedRule,
+    rule=RULES.map(Rule.parse),
+    behaviour=st.sampled_from(list(Behaviour)),
+    scope=st.sampled_from(list(Scope)),
+    file=st.none(),
+)
+BOOKS = st.lists(ENTRIES, max_size=6).map(lambda rules: RuleBook(rules=tuple(rules)))
+MODES = st.sampled_from([mode for mode in Mode if mode is not Mode.AUTO])
+PLACES = st.sampled_from([place(CLASSIC), place(CURRENT)])
+
+
+def test_P24_deny_beats_ask_beats_allow_whatever_the_scope() -> None:
+    rules = [
+        SourcedRule(rule=Rule("Bash", "npm:*"), behaviour=behaviour, scope=scope)
+        for behaviour, scope in ((DENY, Scope.USER), (ASK, Scope.SESSION), (ALLOW, Scope.POLICY))
+    ]
+    for order in permutations(rules):
+        assert says("npm test", RuleBook(rules=order)) is DENY
+        without = tuple(entry for entry in order if entry.behaviour is not DENY)
+        assert says("npm test", RuleBook(rules=without)) is ASK
+
+
+def test_P24_a_narrow_ask_rule_outranks_a_wide_allow_rule() -> None:
+    assert says("npm test", RuleBook.of(allow=["Bash"], ask=["Bash(npm:*)"])) is ASK
+    assert says("npm test", RuleBook.of(ask=["Bash(npm:*)"], mode=Mode.BYPASS)) is ASK
+
+
+def test_P25_a_decision_names_rule_scope_and_file() -> None:
+    file = f"{CWD}/.claude/settings.json"
+    book = RuleBook.of(allow=["Bash(npm:*)"], deny=["Bash(rm:*)"], scope=Scope.PROJECT, file=file)
+    for command, text in (("npm test && ls", "Bash(npm:*)"), ("ls; rm x", "Bash(rm:*)")):
+        entry = decide(command, book).rule
+        assert entry is not None
+        assert (str(entry.rule), entry.scope, entry.file) == (text, Scope.PROJECT, file)
+        assert file in decide(command, book).words
+
+
+def test_P25_a_decision_says_that_no_rule_matched() -> None:
+    for call in (bash("foo"), tool("mcp__s__t"), tool("WebSearch", query="x")):
+        decision = decide(call)
+        assert (decision.behaviour, decision.reason, decision.rule) == (ASK, Reason.NO_RULE, None)
+        assert "no rule" in decision.words
+
+
+def test_P26_explain_gives_the_whole_trail_in_words() -> None:
+    book = RuleBook.of(allow=["Bash(npm:*)", "Bash(:*)"])
+    text = explain(bash("npm test && foo"), book, place())
+    assert text.splitlines() == [
+        "Bash, mode default (asks before anything that is not plainly read-only):",
+        "  1. the allow rule Bash(:*) (this session) is ignored: nothing stands before ':*': "
+        "write `Bash` to mean every command",
+        "  2. no deny rule matches",
+        "  3. no ask rule matches",
+        "  4. it is not a question to a person",
+        "  5. the mode does not let everything through",
+        "  6. it writes no protected file",
+        "  7. it is no edit in plan mode",
+        "  8. no allow rule covers the whole tool",
+        "  9. `npm test`: allow: the allow rule Bash(npm:*) (this session) covers it",
+        "  10. `foo`: ask: no rule covers it",
+        "  11. no rule covers it",
+        "So: ask: no rule covers it.",
+    ]
+
+
+@given(call=CALLS, book=BOOKS, mode=MODES, at=PLACES)
+@settings(max_examples=200)
+def test_P26_every_decision_can_be_explained(
+    call: ToolCall, book: RuleBook, mode: Mode, at: Place
+) -> None:
+    decision = decide(call, book.with_mode(mode), at)
+    assert decision.words
+    assert decision.trail
+
+
+EDIT = tool("Write", file_path=f"{CWD}/a.txt")
+EDIT_OUTSIDE = tool("Write", file_path="/elsewhere/a.txt")
+FETCH = tool("WebFetch", url="https://example.com/")
+QUESTION = tool("AskUserQuestion", questions=[])
+
+
+def in_mode(mode: Mode, call: ToolCall | str, family: Family = CURRENT) -> Behaviour:
+    return says(call, RuleBook.of(mode=mode), place(family))
+
+
+def test_P27_the_default_mode_asks_about_all_but_reading() -> None:
+    asked: list[ToolCall | str] = [EDIT, EDIT_OUTSIDE, FETCH, "mkdir m", "npm test", "echo x > o"]
+    for one in [*asked, "cat /etc/passwd"]:
+        assert in_mode(Mode.DEFAULT, one) is ASK
+    for free in (bash("ls"), tool("Read", file_path=f"{CWD}/a"), tool("TodoWrite"), tool("Task")):
+        assert in_mode(Mode.DEFAULT, free) is ALLOW
+    assert in_mode(Mode.DEFAULT, tool("Grep", pattern="x")) is ALLOW
+    assert in_mode(Mode.DEFAULT, tool("Grep", pattern="x", path="/etc")) is ASK
+
+
+@pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
+def test_P28_accept_edits_lets_edits_inside_through(family: Family) -> None:
+    inside: list[ToolCall | str] = [
+        EDIT,
+        "mkdir m",
+        "mkdir -p a/b",
+        "touch t",
+        "rm x",
+        "rm -rf d",
+        "rmdir d",
+        "mv a b",
+    ]
+    for call in [*inside, "cp a b", "sed -i s/x/y/ f", "echo x > o", "mkdir m && touch m/a", "ls"]:
+        assert in_mode(Mode.ACCEPT_EDITS, call, family) is ALLOW
+    outside: list[ToolCall | str] = [EDIT_OUTSIDE, FETCH, "npm x", "chmod +x f", "ln -s a b"]
+    outside += [
+        "rm ../x",
+        "mv a /tmp/b",
+        "cp /etc/passwd .",
+        "rm -rf *",
+        "rm -rf .",
+        "rm -rf ..",
+        "rm $X",
+    ]
+    outside += ["rm -rf ~", "sed -n 'w x' f", "sed -i.bak s/x/y/ f", "sed 's/x/y/e' f", "cp -r a b"]
+    for call in [*outside, "FOO=1 mkdir m", "tee o", "touch .git/x", "echo x > ../o", "npm x > o"]:
+        assert in_mode(Mode.ACCEPT_EDITS, call, family) is ASK
+
+
+def test_P28_old_versions_ask_about_file_commands_in_spite_of_a_rule() -> None:
+    book = RuleBook.of(allow=["Bash(rm:*)"])
+    assert says("rm x", book, place(CURRENT)) is ALLOW
+    assert says("rm x", book, place(CLASSIC)) is ASK
+
+
+def test_P29_plan_mode_is_not_enforced_by_old_versions() -> None:
+    for call in (EDIT, "npm x", "mkdir m", FETCH):
+        assert in_mode(Mode.PLAN, call, CLASSIC) is ASK
+    book = RuleBook.of(allow=["Write", "Bash"], mode=Mode.PLAN)
+    assert says(EDIT, book, place(CLASSIC)) is ALLOW
+
+
+def test_P29_plan_mode_of_newer_versions_asks_about_edits_and_refuses_commands() -> None:
+    book = RuleBook.of(allow=["Write", "Bash", "Bash(npm:*)"], mode=Mode.PLAN)
+    assert says(EDIT, book) is ASK
+    assert says("npm x", book) is ALLOW
+    assert decide("mkdir m", book).reason is Reason.CLASSIFIER
+    assert says("mkdir m", book) is DENY
+    assert says(FETCH, book) is DENY
+    assert says(tool("Write", file_path=f"{CWD}/.git/x"), book) is DENY
+    assert says("mkdir m", book, place(classifier=True)) is ASK
+    assert says("ls", book) is ALLOW
+
+
+def test_P30_dont_ask_denies_what_it_would_ask() -> None:
+    for call in (EDIT, FETCH, "npm x", QUESTION, tool("mcp__s__t")):
+        assert in_mode(Mode.DONT_ASK, call) is DENY
+    assert in_mode(Mode.DONT_ASK, "ls") is ALLOW
+    assert says("npm x", RuleBook.of(allow=["Bash(npm:*)"], mode=Mode.DONT_ASK)) is ALLOW
+    assert says("ls", RuleBook.of(ask=["Bash(ls)"], mode=Mode.DONT_ASK)) is DENY
+
+
+def test_P31_bypass_lets_through_what_no_rule_forbids() -> None:
+    for call in (EDIT, EDIT_OUTSIDE, FETCH, "npm x", "npm $(x)", tool("mcp__s__t"), tool("New")):
+        assert in_mode(Mode.BYPASS, call) is ALLOW
+    assert says("npm x", RuleBook.of(deny=["Bash(npm:*)"], mode=Mode.BYPASS)) is DENY
+    assert says(EDIT, RuleBook.of(ask=["Write"], mode=Mode.BYPASS)) is ASK
+
+
+@pytest.mark.parametrize("name", ["AskUserQuestion", "ExitPlanMode"])
+@pytest.mark.parametrize("mode", [Mode.DEFAULT, Mode.ACCEPT_EDITS, Mode.PLAN, Mode.BYPASS])
+def test_P32_a_question_to_a_person_is_asked(name: str, mode: Mode) -> None:
+    assert says(tool(name), RuleBook.of(allow=[name], mode=mode)) is ASK
+    assert says(tool(name), RuleBook.of(mode=Mode.DONT_ASK)) is DENY
+
+
+def test_P33_allow_rules_of_the_project_wait_for_trust() -> None:
+    file = f"{CWD}/.claude/settings.json"
+    book = RuleBook.of(allow=["Bash(npm:*)"], deny=["Bash(rm:*)"], scope=Scope.PROJECT, file=file)
+    waiting = place(CURRENT, trusted=False)
+    assert says("npm x", book, waiting) is ASK
+    assert says("rm x", book, waiting) is DENY
+    assert "ignored until the workspace is trusted" in explain(bash("npm x"), book, waiting)
+    assert says("npm x", book, place(CURRENT)) is ALLOW
+    assert says("npm x", book, place(CLASSIC, trusted=False)) is ALLOW
+    local = RuleBook.of(allow=["Bash(npm:*)"], scope=Scope.LOCAL)
+    assert says("npm x", local, waiting) is ALLOW
+
+
+@given(
+    call=CALLS, book=BOOKS, extra=RULES, mode=MODES, scope=st.sampled_from(list(Scope)), at=PLACES
+)
+@settings(max_examples=400)
+def test_P35_adding_a_deny_rule_never_widens(
+    call: ToolCall, book: RuleBook, extra: str, mode: Mode, scope: Scope, at: Place
+) -> None:
+    moded = book.with_mode(mode)
+    wider = moded.joined(
+        RuleBook(rules=(SourcedRule(rule=Rule.parse(extra), behaviour=DENY, scope=scope),))
+    )
+    before = decide(call, moded, at).behaviour
+    after = decide(call, wider, at).behaviour
+    assert after.strictness >= before.strictness
+
+
+@given(call=CALLS, book=BOOKS, mode=MODES, at=PLACES, data=st.data())
+@settings(max_examples=300)
+def test_P36_the_order_of_rules_never_changes_a_decision(
+    call: ToolCall, book: RuleBook, mode: Mode, at: Place, data: st.DataObject
+) -> None:
+    shuffled = RuleBook(rules=tuple(data.draw(st.permutations(book.rules))))
+    first = decide(call, book.with_mode(mode), at)
+    second = decide(call, shuffled.with_mode(mode), at)
+    assert first.behaviour is second.behaviour
+
+
+def test_P36_the_order_of_modes_never_changes_the_mode() -> None:
+    files = [
+        RuleBook.of(mode=Mode.PLAN, scope=Scope.USER),
+        RuleBook.of(mode=Mode.ACCEPT_EDITS, scope=Scope.LOCAL),
+        RuleBook.of(mode=Mode.DONT_ASK, scope=Scope.PROJECT),
+    ]
+    for one, two, three in permutations(files):
+        assert one.joined(two).joined(three).mode is Mode.ACCEPT_EDITS
+    assert RuleBook().mode is Mode.DEFAULT
