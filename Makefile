@@ -6,12 +6,13 @@ STAMP := $(VENV)/.installed
 CLI_VERSIONS := 2.1.38 2.1.325
 ALL_CLI_VERSIONS := 2.1.29 2.1.38 2.1.120 2.1.220 2.1.325
 
-.PHONY: help setup run test check bench conformance bless clean lock
+.PHONY: help setup web run test check bench conformance bless clean lock
 
 help:
-	@echo "make run          talk to Claude Code in the terminal (a demo where none is installed)"
+	@echo "make run          start the server and open its web app (a demo agent where no claude is installed)"
 	@echo "make test         all checks and tests, against real CLIs $(CLI_VERSIONS)"
-	@echo "make check        ruff and mypy --strict"
+	@echo "make web          build the web app into the package"
+	@echo "make check        ruff, mypy --strict, svelte-check, vitest"
 	@echo "make bench        Fairlead beside the official SDKs, as ratios"
 	@echo "make conformance  the same tests on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
 	@echo "make bless        write the golden files anew"
@@ -26,20 +27,42 @@ $(STAMP): constraints.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-run: setup
-	@$(BIN)/fairlead chat
+# Node and npm come with the Python packages, so no other Node is needed.
+NPM := cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm
+NODE_STAMP := web/node_modules/.installed
+WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
+WEB_APP := src/fairlead/server/static/index.html
 
-check: setup
+$(NODE_STAMP): web/package-lock.json | $(STAMP)
+	@echo "setup: installing the web app's packages"
+	@$(NPM) ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(WEB_APP): $(WEB_SOURCES) $(NODE_STAMP)
+	@echo "web: building the web app"
+	@$(NPM) run --silent build
+
+web: $(WEB_APP)
+
+run: setup web
+	@$(BIN)/fairlead serve
+
+check: setup $(NODE_STAMP)
 	@echo "check: ruff, mypy --strict"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@echo "check: svelte-check, vitest"
+	@$(NPM) run --silent check
+	@$(NPM) run --silent test
 
-test: check
+test: check web
 	@echo "test: fetching the real CLIs $(CLI_VERSIONS) (once, into the user's cache)"
 	@$(BIN)/python -m fairlead.testing.real_cli $(CLI_VERSIONS)
-	@echo "test: running, real CLIs without a network"
-	@$(BIN)/python -m fairlead.testing.isolated -- $(BIN)/pytest -n 2 --dist worksteal -q
+	@echo "test: fetching the official SDKs that drive the emulator (once)"
+	@$(BIN)/python -m tests.emulator.sdks.install
+	@echo "test: everything but the browser, without a network"
+	@$(BIN)/python -m fairlead.testing.isolated -- $(BIN)/pytest -n 2 --dist worksteal -q --ignore=tests/e2e/browser
 
 conformance: setup
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)

@@ -89,7 +89,7 @@ AT = {
     "checks_mode": "...yy",
     "allow_needs_input": "yyy..",
     "reinitialize_is_an_error": "yyy..",
-    "cancels_queued": "....y",
+    "cancels_queued": "...yy",
     "merges_queued_prompts": "..yyy",
     "command_lifecycle": "...yy",
     "capabilities": "...yy",
@@ -111,7 +111,7 @@ AT = {
     "thinking_highlights": "....y",
     "todo_write": "yyy..",
     "glob_and_grep": "yyy..",
-    "schema_loops": "yy...",
+    "schema_loops": "yyy..",
     "dies_on_bad_mcp_config": "yy...",
 }
 

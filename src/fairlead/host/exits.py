@@ -55,11 +55,11 @@ _SIGNALS = {
 }
 
 
-def hint(returncode: int | None, stderr: str, said: str = "") -> str:
+def hint(returncode: int | None, stderr: str, said: str = "", *, results: int = 0) -> str:
     """A sentence that explains the end of a CLI, as far as anybody can tell.
 
     `said` is the text of its last result if that was an error: 2.1.38 tells there, and not on
-    stderr, that a session cannot be resumed (TRUTH 1.7).
+    stderr, that a session cannot be resumed (TRUTH 1.7). `results` is how many it gave.
     """
     for pattern, words in _HINTS:
         found = re.search(pattern, f"{stderr}\n{said}")
@@ -69,6 +69,8 @@ def hint(returncode: int | None, stderr: str, said: str = "") -> str:
         return _SIGNALS[returncode]
     if said:
         return said
+    if results:
+        return "it ended in the middle of the session"
     if returncode == 0 and not stderr.strip():
         return (
             "it ended without a word before it answered. An MCP server without a name, a bad "

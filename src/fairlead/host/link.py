@@ -268,7 +268,8 @@ class Link:
             stderr = str(self.process.stderr)
             last = engine.last_result
             said = last.text if last is not None and not last.ok else ""
-            self.exit_error = AgentExited(returncode, stderr, hint(returncode, stderr, said))
+            why = hint(returncode, stderr, said, results=engine.results)
+            self.exit_error = AgentExited(returncode, stderr, why)
         engine.process_ended(f"the CLI ended with {returncode}")
         self.settle()
         for observer in self.observers:

@@ -94,7 +94,7 @@ def _reloaded(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None
 
 def _cwd(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
     cwd = plain.text(plain.field_of(answer, "cwd", "path")) or plain.text(asked.get("path"))
-    if cwd:
+    if cwd and answer.get("status") != "needs_trust":  # 2.1.325 asks first for a new folder.
         fold.put("session", cwd=cwd)
 
 
