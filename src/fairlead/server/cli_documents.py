@@ -91,6 +91,8 @@ class CliDocuments:
 
     def _list(self, changed: Changed) -> None:
         own = {row.cli_session_id for row in self._sessions.rows.values()}
+        for live in self._sessions.live:  # An id may change within a session (TRUTH 4.30).
+            own |= {live.transcript.session.id, *live.transcript.session.previous_ids}
         now = self._sessions.clock()
         for found in changed.sessions:
             if found.id in own:

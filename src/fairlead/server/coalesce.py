@@ -8,6 +8,7 @@ the row's own life (added, removed, the whole section replaced) parts them. Pure
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from fairlead.transcript.changes import Append, Change, Remove, Replace, Set, units
 
@@ -40,14 +41,19 @@ class _Text:
 class _Fields:
     """A set that is still growing."""
 
-    __slots__ = ("fields", "id", "to")
+    __slots__ = ("change", "late")
 
-    def __init__(self, first: Set) -> None:
-        self.to, self.id = first.to, first.id
-        self.fields = dict(first.fields)
+    def __init__(self, change: Set) -> None:
+        self.change = change
+        self.late = False
+        """Whether a later one has taken its fields along."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return self.change.fields
 
     def whole(self) -> Set:
-        return Set(self.to, self.id, self.fields)
+        return self.change
 
 
 def coalesce(changes: Iterable[Change]) -> tuple[Change, ...]:
@@ -67,7 +73,11 @@ def coalesce(changes: Iterable[Change]) -> tuple[Change, ...]:
             elif isinstance(change, Remove):
                 open_rows.pop((change.to, change.id), None)
             out.append(change)
-    return tuple(one.whole() if isinstance(one, _Text | _Fields) else one for one in out)
+    return tuple(
+        one.whole() if isinstance(one, _Text | _Fields) else one
+        for one in out
+        if not (isinstance(one, _Fields) and one.late)
+    )
 
 
 def _take_append(
@@ -88,10 +98,13 @@ def _take_set(
     open_rows: dict[tuple[str, str | None], _Text | _Fields],
     change: Set,
 ) -> None:
+    """The last set of a row takes the others along: a status says what is, not what was."""
     row = (change.to, change.id)
     fields = open_rows.get(row)
     if isinstance(fields, _Fields):
-        fields.fields.update(change.fields)
-        return
-    fields = open_rows[row] = _Fields(change)
+        fields.late = True
+        fields = _Fields(Set(change.to, change.id, {**fields.fields, **change.fields}))
+    else:
+        fields = _Fields(change)
+    open_rows[row] = fields
     out.append(fields)

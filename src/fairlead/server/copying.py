@@ -21,8 +21,10 @@ from fairlead.store.transcript_file import read_object, read_records
 from fairlead.transcript import plain
 from fairlead.transcript.facts import ProcessExited
 from fairlead.transcript.history import Subagent, history
+from fairlead.wire.events import Assistant, Result, User
 from fairlead.wire.inputs import Prompt
 from fairlead.wire.message import SessionMessage
+from fairlead.wire.system import Init
 
 __all__ = ["History", "copy_session", "import_session"]
 
@@ -68,14 +70,22 @@ async def import_session(store: EventStore, found: CliSession, target: str) -> i
 
 
 async def _last_about(store: History, source: str, uuid: str) -> int | None:
-    """The last event that is a line with this uuid: a prompt's echo rather than the prompt."""
-    after, found = 0, None
+    """The last event that is a line with this uuid: a prompt's echo rather than the prompt.
+
+    If nothing more was said in its turn, the turn's result belongs to it.
+    """
+    after, found, last_word = 0, None, False
     while events := await store.read(source, after, CHUNK):
         for event in events:
-            if event.direction != FACT and uuid.encode() in event.line:
-                line = fed_by(event)
-                if isinstance(line, SessionMessage | Prompt) and line.uuid == uuid:
-                    found = event.seq
+            named = event.direction != FACT and uuid.encode() in event.line
+            if not named and not last_word:
+                continue
+            line = fed_by(event)
+            if isinstance(line, SessionMessage | Prompt) and line.uuid == uuid:
+                found, last_word = event.seq, True
+            elif last_word and isinstance(line, Assistant | User | Init | Result):
+                found = event.seq if isinstance(line, Result) else found
+                last_word = False
         after = events[-1].seq
     return found
 

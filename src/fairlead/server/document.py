@@ -90,8 +90,6 @@ class Document:
         self.seq = seq
         self.floor = seq
         """The oldest position from which the ring leads to now."""
-        self.numbering = 0
-        """Counts up when all keys are new: the key a client's items begin with is then void."""
         self.windowed = item_ids is not None
         self._source = source
         self._limits = limits
@@ -267,12 +265,11 @@ class Document:
         del self._entries[:place]
 
     def _forget(self, rest: Sequence[Change]) -> None:
-        """The order was made anew: no key of before means anything now."""
+        """The order was made anew: no key of before means anything, so everybody begins anew."""
         for change in rest:
             if change.to == ITEMS:
                 self._index(change)
         self.forget()
-        self.numbering += 1
 
     def _index(self, change: Change) -> int | None:
         """Keep the order of the items; gives the item's key, None if all keys are new."""

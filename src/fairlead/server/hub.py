@@ -36,7 +36,7 @@ class _Following:
     """One client's place in one document."""
 
     __slots__ = (
-        "first", "looking", "numbering", "position", "sent_at", "status", "told", "window",
+        "first", "looking", "position", "sent_at", "status", "told", "window",
     )  # fmt: skip
 
     def __init__(self, window: int) -> None:
@@ -45,7 +45,6 @@ class _Following:
         """The number the client is at; None if it needs a snapshot."""
         self.first = ALL
         """The key that the client's items begin with."""
-        self.numbering = 0
         self.looking = True
         self.status: bytes | None = None
         """The status it was told while it did not look, and at which number."""
@@ -234,7 +233,7 @@ class Hub:
         if mine is None or following is None or found is None:
             return [_not_followed(document)]
         out: list[FromServer] = []
-        while following.position != found.seq or following.numbering != found.numbering:
+        while following.position != found.seq:
             out += self._advance(mine, found, following, now, answer=True)
         if found.first_from(following.first) != before:
             # Another page would leave a hole, or hold twice what the client has.
@@ -255,7 +254,6 @@ class Hub:
                 return
             following.first = key
         following.position = last_seq
-        following.numbering = found.numbering
 
     def _advance(
         self,
@@ -270,7 +268,6 @@ class Hub:
         position = following.position
         if (
             position is None
-            or following.numbering != found.numbering
             or not found.leads_from(position)
             or found.backlog(position) > self._limits.backlog_bytes
         ):
@@ -291,7 +288,6 @@ class Hub:
     ) -> Snapshot:
         snapshot, following.first, size = found.snapshot(following.window)
         following.position = snapshot.seq
-        following.numbering = found.numbering
         following.sent_at = now
         following.status = None
         self._sent(mine, found.name, snapshot.seq, size)

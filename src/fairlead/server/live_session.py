@@ -50,6 +50,9 @@ from fairlead.wire.inputs import Input, Prompt
 
 __all__ = ["LiveSession"]
 
+SPAWN_STEP_S = 0.01
+"""How often a stop looks whether a start has come to its process, which takes moments."""
+
 UNREAD = 1
 """Nobody reads the client's own turns here: the log has everything, and they keep nothing."""
 
@@ -85,6 +88,7 @@ class LiveSession:
         self._clock = clock
         self._starting = False
         self._stopping = False
+        self._start: asyncio.Task[None] | None = None
         self._given: dict[str, Prompt] = {}
         """Prompts that the client was given and has not written."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -123,8 +127,16 @@ class LiveSession:
         self._starting = False
 
     async def start(self, options: Options) -> None:
-        """Start a CLI after `reserve`; what waits is given to it. Raises as `Client.start` does."""
+        """Start a CLI after `reserve`; what waits is given to it. Raises as `Client.start` does.
+
+        Goes on if the caller does not wait: half a start would leave a process behind.
+        """
         self._starting, self._stopping = True, False
+        self._start = asyncio.create_task(self._start_client(options))
+        self._start.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(self._start)
+
+    async def _start_client(self, options: Options) -> None:
         self.requests = Requests()
         client = Client(
             replace(
@@ -150,11 +162,18 @@ class LiveSession:
 
     async def stop(self) -> None:
         """End the CLI, and wait until its end is stored. The session can be resumed."""
-        client = self.client
         self._stopping = True
+        start = self._start
+        while (
+            start is not None and not start.done() and (self.client is None or not self.client.pid)
+        ):
+            await asyncio.wait([start], timeout=SPAWN_STEP_S)
+        client = self.client
         if client is not None and not client.ended:
             self._signal(signal.SIGCONT)
             await client.close()
+        if start is not None:
+            await asyncio.wait([start])
         if self.journal.problem is None:
             await self.journal.flush()
 

@@ -44,7 +44,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     examples: tuple[str, ...] = ()
     """Earlier calls of this session that it would have let through."""
     wide: bool = False
-    """Whether it lets every use of a tool through."""
+    """Whether it reaches beyond the like of this call: a whole tool, a mode, a folder."""
 
     def plain(self) -> dict[str, Any]:
         """As a client sees it."""
@@ -120,7 +120,7 @@ def _harmless(update: PermissionUpdate, policy: Policy) -> bool:
 
 
 def _offer(index: int, choice: Choice, scope: Scope, update: PermissionUpdate) -> Offer:
-    rules = update.rules if isinstance(update, AddRules) else ()
+    wide = not isinstance(update, AddRules) or any(not rule.rule_content for rule in update.rules)
     return Offer(
         index=index,
         label=f"{_what(update)} ({scope.in_words})",
@@ -129,7 +129,7 @@ def _offer(index: int, choice: Choice, scope: Scope, update: PermissionUpdate) -
         update=update,
         lets_through=choice.lets_through,
         examples=choice.examples,
-        wide=any(not rule.rule_content for rule in rules),
+        wide=wide,
     )
 
 

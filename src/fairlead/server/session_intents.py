@@ -46,9 +46,14 @@ async def new_session(sessions: Sessions, deed: Deed, intent: NewSession) -> Res
         if latest is not None:
             return await _resume_cli(sessions, deed, latest, row.cwd)
     prompt = _first_prompt(sessions, intent.prompt)
-    options = _checked(sessions, row, continue_latest=intent.continue_latest)
+    if not intent.continue_latest:
+        # Known from the start, so that the CLI's own file is never taken for another session.
+        row = structs.replace(row, cli_session_id=str(uuid.uuid4()))
+    options = _checked(
+        sessions, row, continue_latest=intent.continue_latest, session_id=row.cli_session_id
+    )
     await sessions.make_room()
-    await sessions.save(row, deed.outcome(session=row.id))
+    await sessions.book.save(row, deed.outcome(session=row.id))
     live = sessions.adopt(row.id, Loaded())
     if prompt is not None:
         await live.hold(prompt)
@@ -106,7 +111,7 @@ async def fork(sessions: Sessions, deed: Deed, intent: Fork) -> Result:
     await sessions.make_room()
     await parent.journal.flush()
     await copy_session(sessions.store, row.id, new.id, line, now)
-    await sessions.save(new, deed.outcome(session=new.id))
+    await sessions.book.save(new, deed.outcome(session=new.id))
     sessions.start_soon(await sessions.load(new.id), options)
     return {"session": new.id}
 
@@ -115,14 +120,14 @@ async def rename(sessions: Sessions, deed: Deed, intent: Rename) -> Result:
     """Give a session a name."""
     title = _title(sessions, intent.title)
     row = structs.replace(sessions.row(intent.session), title=title)
-    await sessions.save(row, deed.outcome())
+    await sessions.book.save(row, deed.outcome())
     return {}
 
 
 async def pin(sessions: Sessions, deed: Deed, intent: Pin) -> Result:
     """Keep a session at the top of the list, or no longer."""
     row = structs.replace(sessions.row(intent.session), pinned=intent.pinned)
-    await sessions.save(row, deed.outcome())
+    await sessions.book.save(row, deed.outcome())
     return {}
 
 
@@ -134,7 +139,7 @@ async def archive(sessions: Sessions, deed: Deed, intent: Archive) -> Result:
         if live.busy:
             raise Refusal("conflict", "this session is at work; stop it first")
         await live.stop()
-    await sessions.save(
+    await sessions.book.save(
         structs.replace(sessions.row(row.id), archived=intent.archived), deed.outcome()
     )
     return {}
@@ -170,7 +175,7 @@ async def resumable(sessions: Sessions, live: LiveSession, *, repair: bool) -> O
     checked = await _check(sessions, row, repair=repair)
     if checked.cwd != row.cwd:
         row = structs.replace(row, cwd=sessions.policy.check_folder(checked.cwd))
-        await sessions.save(row)
+        await sessions.book.save(row)
     return _checked(sessions, row, resume=checked.cli_session_id)
 
 
@@ -235,7 +240,7 @@ async def _resume_cli(sessions: Sessions, deed: Deed, found: CliSession, cwd: st
     options = _checked(sessions, row, resume=found.id)
     await sessions.make_room()
     await import_session(sessions.store, found, row.id)
-    await sessions.save(row, deed.outcome(session=row.id))
+    await sessions.book.save(row, deed.outcome(session=row.id))
     sessions.start_soon(await sessions.load(row.id), options)
     return {"session": row.id}
 

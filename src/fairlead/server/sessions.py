@@ -1,7 +1,7 @@
 """All sessions of one server: which there are, which are loaded, which run, and who ends them.
 
-Loads a session when somebody opens it, starts and restarts its CLI, keeps its row and the lobby
-up to date, ends what is idle and lets go of what nobody needs. What clients want is carried out
+Loads a session when somebody opens it, starts and restarts its CLI, ends what is idle and lets
+go of what nobody needs; `session_book` has their rows. What clients want is carried out
 by the intent modules above; the session itself is `live_session`.
 """
 
@@ -32,12 +32,12 @@ from fairlead.server.lobby import Lobby
 from fairlead.server.policy import MODES, Policy
 from fairlead.server.refusal import Refusal
 from fairlead.server.restarts import RestartBudget
+from fairlead.server.session_book import SessionBook
 from fairlead.store.imports import CliSessions
-from fairlead.store.intents import IntentOutcome
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.sessions import SessionRow
 from fairlead.store.sqlite import SqliteStore
-from fairlead.transcript.changes import Change, Remove
+from fairlead.transcript.changes import Change
 from fairlead.transcript.facts import ProcessExited, PromptCancelled
 from fairlead.wire.blocks import Block
 
@@ -50,9 +50,6 @@ log = logging.getLogger("fairlead")
 
 RUNNING, STOPPED, INTERRUPTED = "running", "stopped", "interrupted"
 """States of a stored row: what a server that starts must know of the one before it."""
-
-LAST_EVENT_STEP_S = 5.0
-"""How often the lobby is told that a session that works is still alive."""
 
 CUT_OFF = "The server ended while this session ran. It can be resumed."
 
@@ -84,25 +81,25 @@ class Sessions:
         """The CLI's own sessions, if the server looks at them."""
         self.upload = upload
         self.clock = clock
-        self.rows: dict[str, SessionRow] = {}
+        self.book = SessionBook(store, lobby, self.loaded, self.spawn)
         self._loaded: dict[str, LiveSession] = {}
         self._sources: dict[str, SessionSource] = {}
         self._loading: dict[str, asyncio.Task[LiveSession]] = {}
         self._budgets: dict[str, RestartBudget] = {}
-        self._unindexed: dict[str, set[str]] = {}
-        self._unsaved: set[str] = set()
         self._versions: dict[str, asyncio.Task[Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
 
     # Finding and loading
 
+    @property
+    def rows(self) -> dict[str, SessionRow]:
+        """The rows of all sessions."""
+        return self.book.rows
+
     def row(self, session: str) -> SessionRow:
         """The row of a session; refuses if there is none."""
-        found = self.rows.get(session)
-        if found is None:
-            raise Refusal("not_found", f"there is no session {session!r}")
-        return found
+        return self.book.row(session)
 
     def loaded(self, session: str) -> LiveSession | None:
         """A session, if it is in memory."""
@@ -156,58 +153,8 @@ class Sessions:
             epoch=self.store.epoch,
             item_ids=[item.id for item in live.transcript.items],
         )
-        self.show(session)
+        self.book.show(session)
         return live
-
-    # Rows
-
-    async def save(self, row: SessionRow, intent: IntentOutcome | None = None) -> None:
-        """Store a row and list it; raises `StoreUnavailable`, and then nothing has changed."""
-        await self.store.put_session(row, intent=intent)
-        self.rows[row.id] = row
-        self._unsaved.discard(row.id)
-        self.show(row.id)
-
-    def save_soon(self, row: SessionRow) -> None:
-        """Store a row when the store can; what it says is true in any case."""
-        self.rows[row.id] = row
-        self._unsaved.add(row.id)
-        self.show(row.id)
-        self.spawn(self._save_unsaved())
-
-    def show(self, session: str) -> None:
-        """Bring a session's row of the lobby up to date, and what waits in it."""
-        row, live = self.rows.get(session), self._loaded.get(session)
-        if row is None:
-            return
-        transcript = live.transcript if live is not None else None
-        new = session_rows.listed(row, transcript, live=live is not None and live.live)
-        old = self.lobby.row("sessions", session)
-        if old is not None:
-            new["draft"] = old["draft"]
-            _calm(old["status"], new["status"])
-        self.lobby.put("sessions", new)
-        self._list_inbox(session, new["title"])
-
-    def _list_inbox(self, session: str, title: str) -> None:
-        live = self._loaded.get(session)
-        pending = live.transcript.pending if live is not None else ()
-        rows = [session_rows.inbox_row(session, title, one) for one in pending]
-        wanted = {row["id"] for row in rows}
-        for gone in self.lobby.ids("inbox"):
-            if gone.startswith(f"{session}:") and gone not in wanted:
-                self.lobby.remove("inbox", gone)
-        for row in rows:
-            self.lobby.put("inbox", row)
-
-    async def _save_unsaved(self) -> None:
-        for session in tuple(self._unsaved):
-            self._unsaved.discard(session)
-            try:
-                await self.store.put_session(self.rows[session])
-            except StoreUnavailable:
-                self._unsaved.add(session)
-                return
 
     # Starting and ending
 
@@ -243,7 +190,7 @@ class Sessions:
         try:
             await self.make_room(live)
             row = structs.replace(self.row(live.id), state=RUNNING, last_activity=self.clock())
-            await self.save(row)
+            await self.book.save(row)
             await self._know_version(options)
             await live.start(options)
         except (Refusal, StoreUnavailable):
@@ -252,7 +199,7 @@ class Sessions:
             raise Refusal("agent_failed", str(problem)) from problem
         finally:
             live.release()
-            self.show(live.id)
+            self.book.show(live.id)
 
     async def _know_version(self, options: Options) -> None:
         """Ask an agent for its version once, however many sessions start at the same time."""
@@ -325,7 +272,7 @@ class Sessions:
         """List the sessions; those that a server before this one left running are over now."""
         for row in await self.store.sessions():
             self.rows[row.id] = row
-            self.show(row.id)
+            self.book.show(row.id)
         for row in tuple(self.rows.values()):
             if row.state == RUNNING:
                 await self._bury(row)
@@ -340,26 +287,32 @@ class Sessions:
             return  # It stays marked as running, and the next start tries again.
         for uuid in live.prompts.uuids:
             live.prompts.take(uuid)
-        self.save_soon(session_rows.refreshed(row, live.transcript, INTERRUPTED))
+        self.book.save_soon(session_rows.refreshed(row, live.transcript, INTERRUPTED))
 
     async def close(self) -> None:
         """End every session, within the time there is."""
         self._closing = True
-        for task in tuple(self._tasks):
-            task.cancel()
+        await self._cancel_tasks()
         # A version that is being asked for is a process: it is let end, not left behind.
         asking = [task for task in self._versions.values() if not task.done()]
         closing = [*asking, *[asyncio.create_task(one.close()) for one in self._loaded.values()]]
         if closing:
             await asyncio.wait(closing, timeout=self.limits.stop_s)
-        await self._save_unsaved()
+        await self.book.save_all()
+        await self._cancel_tasks()
+
+    async def _cancel_tasks(self) -> None:
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     def store_changed(self) -> None:
         """The store may be well again: try what had to wait."""
         for live in self._loaded.values():
             live.journal.try_again()
-        if self._unsaved:
-            self.spawn(self._save_unsaved())
+        self.spawn(self.book.save_all())
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something beside everything else."""
@@ -374,37 +327,13 @@ class Sessions:
         if source is None:
             return
         self.hub.publish(live.id, seq, source.changes(changes))
-        touched = self._unindexed.setdefault(live.id, set())
-        for change in changes:
-            if change.to == "items":
-                item_id = getattr(change, "id", None) or getattr(
-                    getattr(change, "row", None), "id", None
-                )
-                if item_id is not None:
-                    touched.add(item_id)
-                if isinstance(change, Remove):
-                    touched.discard(change.id)
+        self.book.touched(live.id, changes)
 
     def _settled(self, live: LiveSession) -> None:
         """A batch of events was stored and shown."""
-        self.show(live.id)
-        row = self.rows.get(live.id)
-        if row is None or live.transcript.turn is not None:
-            return
-        state = RUNNING if live.live else STOPPED
-        new = session_rows.refreshed(row, live.transcript, state)
-        if _differs(row, new):
-            self.save_soon(new)
-        touched = self._unindexed.pop(live.id, set())
-        if touched:
-            self.spawn(self._index(live, touched))
-
-    async def _index(self, live: LiveSession, touched: set[str]) -> None:
-        items = [item for one in touched if (item := live.transcript.item(one)) is not None]
-        try:
-            await self.store.index_items(live.id, items, project=self.rows[live.id].cwd)
-        except StoreUnavailable:
-            self._unindexed.setdefault(live.id, set()).update(touched)
+        self.book.show(live.id)
+        if live.transcript.turn is None:
+            self.book.turn_over(live, RUNNING if live.live else STOPPED)
 
     def _exited(self, live: LiveSession, fact: ProcessExited) -> None:
         if not fact.expected and not self._closing:
@@ -426,14 +355,3 @@ class Sessions:
             live.reserve()
             self.rows[live.id] = structs.replace(self.rows[live.id], cli_session_id=began)
             await self._start_quietly(live, self.resume_options(live))
-
-
-def _calm(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Keep the old time of the last event, if nothing else is new and it is not long ago."""
-    same = all(old.get(name) == value for name, value in new.items() if name != "last_event")
-    if same and new["last_event"] - old["last_event"] < LAST_EVENT_STEP_S:
-        new["last_event"] = old["last_event"]
-
-
-def _differs(old: SessionRow, new: SessionRow) -> bool:
-    return structs.replace(old, last_activity=new.last_activity) != new

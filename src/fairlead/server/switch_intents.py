@@ -55,7 +55,7 @@ async def set_mode(sessions: Sessions, deed: Deed, intent: SetMode) -> Result:
     await sessions.store.record_audit(record)
     if live.live:
         mode = await live.running().set_permission_mode(mode)
-    sessions.save_soon(structs.replace(sessions.row(live.id), mode=mode))
+    sessions.book.save_soon(structs.replace(sessions.row(live.id), mode=mode))
     return {"mode": mode}
 
 
@@ -124,7 +124,7 @@ async def rewind_files(sessions: Sessions, deed: Deed, intent: RewindFiles) -> R
 def _remember(sessions: Sessions, live: LiveSession, **options: Any) -> None:
     """What the next start of this session must pass again."""
     row = sessions.row(live.id)
-    sessions.save_soon(structs.replace(row, options={**row.options, **options}))
+    sessions.book.save_soon(structs.replace(row, options={**row.options, **options}))
 
 
 def _check_server(live: LiveSession, server: str) -> None:
