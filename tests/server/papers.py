@@ -63,6 +63,8 @@ class Paper:
             return Set("status", None, {"n": rng.randrange(5)})
         if what < 0.78:
             return Replace("pending", [{"id": f"p{rng.randrange(3)}"}])
+        if what < 0.785 and items:
+            return Replace("items", rng.sample(items, len(items) - 1))
         if what < 0.8:
             return Add("turns", {"id": f"t{self.made}-{self.seq}-{len(self.state['turns'])}"})
         self.made += 1

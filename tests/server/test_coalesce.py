@@ -43,3 +43,12 @@ def test_a_row_that_was_removed_and_added_again_is_not_merged_across_its_death()
         Set("items", "a", {"n": 3}),
     ]
     assert coalesce(changes) == tuple(changes)
+
+
+def test_a_status_comes_after_what_led_to_it() -> None:
+    changes: list[Change] = [
+        Set("status", None, {"state": "thinking"}),
+        Add("items", {"id": "a"}),
+        Set("status", None, {"state": "idle"}),
+    ]
+    assert coalesce(changes) == (changes[1], changes[2])

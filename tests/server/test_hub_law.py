@@ -27,15 +27,25 @@ SMALL = Limits(
     window_bytes=2_000,
     window_items=40,
 )
+MIDDLING = Limits(
+    ring_bytes=60_000,
+    backlog_bytes=30_000,
+    frame_bytes=5_000,
+    unacked_bytes=20_000,
+    window_bytes=20_000,
+    window_items=100,
+)
 
 
 class World:
     """One paper, one hub, some robots and a clock."""
 
-    def __init__(self, seed: int, items: int, robots: int = 3) -> None:
+    def __init__(
+        self, seed: int, items: int, robots: int = 3, limits: Limits | None = None
+    ) -> None:
         self.rng = random.Random(seed)
         self.paper = Paper(items)
-        self.hub = Hub(SMALL)
+        self.hub = Hub(limits or SMALL)
         self.epoch = 1
         self.now = 0.0
         self.attach()
@@ -163,12 +173,14 @@ TestHubLaw.settings = settings(max_examples=60, stateful_step_count=40, deadline
 
 def test_robots_that_drop_and_lie_through_100_000_events_end_equal_to_the_server() -> None:
     began = time.monotonic()
-    world = World(seed=20261115, items=200, robots=4)
+    world = World(seed=20261115, items=200, robots=4, limits=MIDDLING)
     for event in range(100_000):
         world.publish()
         world.now += 0.004
         if event % 8 == 0:
             world.act(world.rng.choice(world.robots))
+        if event % 500 == 499:
+            world.check()  # before anything is evicted, or all it would see are snapshots
         if event % 5_000 == 4_999:
             world.evict()
             world.check()

@@ -433,3 +433,29 @@ async def test_a_fork_at_nothing_is_refused(tmp_path: Path) -> None:
         fresh = await stage.new()
         result = await stage.act(Fork(session=fresh))
         assert (result.code, result.result["check"]) == ("conflict", "no_id")
+
+
+# Ending
+
+
+async def test_a_server_that_ends_while_sessions_start_leaves_no_process_behind(
+    tmp_path: Path,
+) -> None:
+    async with Stage(tmp_path) as stage:
+        for _ in range(4):
+            await stage.new(prompt="hello")
+            await asyncio.sleep(0)
+    assert await asyncio.to_thread(running_with, str(tmp_path)) == []
+
+
+def running_with(text: str) -> list[str]:
+    """The processes that have a text in their command line."""
+    lines = Path("/proc").glob("[0-9]*/cmdline")
+    return [str(one) for one in lines if text.encode() in _read(one)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
