@@ -17,8 +17,8 @@ from fairlead.permissions import (
 
 __all__ = ["CWD", "HOME", "bash", "decide", "place", "says", "tool"]
 
-CWD = "/work-tree/project"
-HOME = "/work-tree/home"
+CWD = "/ship/project"
+HOME = "/ship/home"
 
 
 def place(family: Family = CURRENT, links: dict[str, str] | None = None, **more: Any) -> Place:

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.permissions import Behaviour, RuleBook
 from fairlead.permissions.commands import parse_command
+from tests.permissions.desk import decide
 
 SHELL_TEXT = st.text(alphabet="abn \t\n;|&<>()$`'\"\\{}[]*?#!=~-/.\u00a0é", max_size=40)
 
@@ -52,7 +54,10 @@ def test_P9_any_text_can_be_parsed(text: str) -> None:
         assert all(word.value is not None for command in line.commands for word in command.words)
 
 
-@pytest.mark.parametrize("text", ["npm\ud800 x", "\0", "a" * 100_000, "(" * 5000, "$(" * 1000])
+@pytest.mark.parametrize(
+    "text",
+    ["npm\ud800 x", "\0", "a" * 100_000, "(" * 5000, "$(" * 1000, "x ${a:-" * 2500, "`" * 19_999],
+)
 def test_P9_hostile_text_is_a_doubt(text: str) -> None:
     assert parse_command(text).doubts
 
@@ -72,3 +77,21 @@ def test_P9_a_word_that_the_grammar_loses_is_found_again_or_a_doubt() -> None:
     (command,) = parse_command("python3 - <<'E'\nprint(1)\nE").commands
     assert [word.value for word in command.words] == ["python3", "-"]
     assert command.source == "python3 -"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sudo -x " * 2400,
+        "sudo " * 3900,
+        "a;" * 9000,
+        "env -S " * 2800,
+        "bash -c 'bash -c " * 900,
+        "$(" * 9000,
+    ],
+    ids=range(6),
+)
+def test_P10_no_line_takes_long_to_judge(text: str) -> None:
+    """Bounded by pytest's own time-out; each of these took far too long without bounds."""
+    book = RuleBook.of(deny=["Bash(npm:*)", "Bash(* x *)"], allow=["Bash(a)"])
+    assert decide(text, book).behaviour is not Behaviour.DENY

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.permissions import Behaviour, Decider, Guard, Mode, RuleBook, Scope, ToolCall
+from fairlead.permissions import CLASSIC, Behaviour, Decider, Guard, Mode, RuleBook, Scope, ToolCall
 from tests.permissions.desk import CWD, HOME, bash, place, tool
 
 ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
@@ -49,6 +49,12 @@ def test_P48_an_ask_rule_of_the_host_brings_the_person_in() -> None:
 def test_P48_a_bypass_mode_in_the_rules_of_the_host_is_not_obeyed() -> None:
     guard = Guard(rules=RuleBook.of(mode=Mode.BYPASS))
     assert guard.answer(bash("npm test"), place()).behaviour is ASK
+
+
+def test_P48_the_host_asks_about_protected_files_whatever_the_version() -> None:
+    guard = Guard(rules=RuleBook.of(allow=["Write", "Bash"]))
+    for call in (tool("Write", file_path=f"{CWD}/.git/hooks/x"), bash("touch .git/hooks/x")):
+        assert guard.answer(call, place(CLASSIC)).behaviour is ASK
 
 
 @pytest.mark.parametrize(

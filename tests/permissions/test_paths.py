@@ -13,11 +13,12 @@ from fairlead.permissions import (
     Reason,
     RuleBook,
     Scope,
+    ToolCall,
 )
 from tests.permissions.desk import CWD, HOME, decide, place, says, tool
 
 ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
-OUTSIDE = "/work-tree/outside"
+OUTSIDE = "/ship/outside"
 
 
 def denies(pattern: str, path: str, scope: Scope = Scope.PROJECT, file: str | None = None) -> bool:
@@ -113,7 +114,7 @@ def test_P14_a_star_that_may_reach_a_denied_file_asks() -> None:
         ("secret.txt", f"{CWD}/secret.txt", True),
         ("secret.txt", "/elsewhere/secret.txt", False),
         (f"{CWD}/a.txt", f"{CWD}/a.txt", False),
-        ("../x", "/work-tree/x", False),
+        ("../x", "/ship/x", False),
         ("!secret.txt", f"{CWD}/a.txt", False),
     ],
 )
@@ -200,9 +201,7 @@ def test_P18_to_allow_every_spelling_must_be_covered() -> None:
     assert says(edit, RuleBook.of(allow=["Write"]), at) is ASK
 
 
-@pytest.mark.parametrize(
-    "path", ["/work-tree/project-evil/z.txt", "/work-tree/projec", "/work-tree"]
-)
+@pytest.mark.parametrize("path", ["/ship/project-evil/z.txt", "/ship/projec", "/ship"])
 def test_P19_a_path_is_not_inside_because_it_begins_alike(path: str) -> None:
     assert says(tool("Read", file_path=path)) is ASK
     assert says(f"cat {path}") is ASK
@@ -280,3 +279,22 @@ def test_P21_a_rule_for_the_whole_tool_covers_them_only_in_old_versions(
     call = tool("Write", file_path=f"{CWD}/.git/x")
     assert says(call, RuleBook.of(allow=["Write"]), place(family)) is expected
     assert says("touch .git/x", RuleBook.of(allow=["Bash"]), place(family)) is expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (tool("Glob", pattern="**/*.py"), ALLOW),
+        (tool("Glob", pattern="/etc/*"), ASK),
+        (tool("Glob", pattern="~/.ssh/*"), ASK),
+        (tool("Glob", pattern="../*"), ASK),
+        (tool("Glob", pattern=f"{CWD}/src/*"), ALLOW),
+        (tool("Grep", pattern="../x"), ALLOW),
+        (tool("Grep", pattern="x", path="/etc"), ASK),
+        (tool("Read"), ASK),
+        (tool("Read", file_path=5), ASK),
+        (tool("Write", content="x"), ASK),
+    ],
+)
+def test_P27_a_search_is_judged_by_where_it_looks(call: ToolCall, expected: Behaviour) -> None:
+    assert says(call, RuleBook.of(mode=Mode.ACCEPT_EDITS)) is expected

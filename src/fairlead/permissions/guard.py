@@ -8,11 +8,12 @@ answers a question that is meant for a person.
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairlead.permissions.audit import Decider
 from fairlead.permissions.book import RuleBook
 from fairlead.permissions.decisions import Decision, Reason, ToolCall
+from fairlead.permissions.families import CURRENT
 from fairlead.permissions.modes import Mode
 from fairlead.permissions.paths import Place, spellings
 from fairlead.permissions.policy import check
@@ -57,6 +58,8 @@ class Guard:
         if call.tool in INTERACTIVE:
             words = f"{call.tool} is a question to a person"
             return _verdict(Behaviour.ASK, Decider.PERSON, words, Reason.NEEDS_A_PERSON)
+        # The host is as strict as the newest CLI, whichever version asks.
+        place = replace(place, family=CURRENT)
         decision = check(call, self.rules.with_mode(Mode.DEFAULT), place)
         if decision.behaviour is Behaviour.DENY:
             return Verdict(

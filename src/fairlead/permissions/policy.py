@@ -162,6 +162,12 @@ def _covered_whole(call: ToolCall, book: RuleBook, place: Place) -> Decision | N
 def _by_the_tool(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
     if call.tool == "Bash":
         return check_command(call.text("command"), book, place)
+    if call.tool in READERS | EDITORS and not file_of(call):
+        return Decision(
+            behaviour=Behaviour.ASK,
+            reason=Reason.NOT_UNDERSTOOD,
+            words=f"this use of {call.tool} names no file",
+        )
     if call.tool in READERS:
         return read_decision(FileQuestion.of(file_of(call), book, place))
     if call.tool in EDITORS:

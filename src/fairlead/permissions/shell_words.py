@@ -127,9 +127,15 @@ def _joined(node: Node, source: bytes, reading: WordReading) -> str | None:
 
 
 def _substitutions(node: Node) -> list[Node]:
-    if node.type in ("command_substitution", "process_substitution"):
-        return [node]
-    return [found for child in node.children for found in _substitutions(child)]
+    found: list[Node] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if current.type in ("command_substitution", "process_substitution"):
+            found.append(current)
+        else:
+            waiting.extend(reversed(current.children))
+    return found
 
 
 def _guess(node: Node, source: bytes, variables: Mapping[str, str]) -> str | None:

@@ -6,12 +6,15 @@ no group: only a rule or a person lets it run.
 
 from __future__ import annotations
 
+import re
+
 from fairlead.permissions.decisions import ToolCall
 
 __all__ = ["EDITORS", "HARMLESS", "INTERACTIVE", "READERS", "file_of", "same_tool"]
 
 READERS = frozenset(("Read", "Glob", "Grep", "LS", "NotebookRead"))
 EDITORS = frozenset(("Edit", "Write", "NotebookEdit", "MultiEdit"))
+_SEARCHES = frozenset(("Glob", "Grep", "LS"))
 INTERACTIVE = frozenset(("AskUserQuestion", "ExitPlanMode"))
 _HARMLESS_WORDS = """Agent BashOutput EnterPlanMode KillShell Skill Task TaskCreate TaskGet TaskList TaskOutput
     TaskStop TaskUpdate TodoWrite ToolSearch"""
@@ -28,5 +31,15 @@ def same_tool(rule_tool: str, tool: str) -> bool:
 
 
 def file_of(call: ToolCall) -> str:
-    """The file or directory a file tool works on; the working directory if it names none."""
-    return call.text("file_path") or call.text("notebook_path") or call.text("path") or "."
+    """The file or directory a file tool works on; nothing if it names none that is text.
+
+    Searches start at the working directory unless they say otherwise, in their path or pattern.
+    """
+    if call.tool not in _SEARCHES:
+        return call.text("file_path") or call.text("notebook_path") or call.text("path")
+    pattern = call.text("pattern") if call.tool == "Glob" else ""
+    if ".." in pattern.split("/"):
+        return "/"
+    if pattern.startswith(("/", "~")):
+        return re.split(r"[*?\[{]", pattern)[0].rpartition("/")[0] or "/"
+    return call.text("path") or "."

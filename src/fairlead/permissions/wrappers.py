@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from fairlead.permissions.commands import SimpleCommand, Word, parse_command
 from fairlead.permissions.families import Family
@@ -117,6 +117,12 @@ def _skip_timeout(rest: list[str], family: Family) -> int:
     return -1
 
 
+_MAX_WRAPPERS = 4
+_MAX_GUESSES = 3
+"""How deep wrappers are followed, and how many places are tried in each: enough for any honest
+line, and few enough that no line takes long."""
+
+
 def deny_views(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
     """Every list of words that this command may run as, for deny and ask rules to see."""
     words = tuple(word.value or word.guess or word.source for word in command.words)
@@ -124,14 +130,14 @@ def deny_views(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
 
 
 def _views_of(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
-    if not words or depth > 8:
+    if not words or depth > _MAX_WRAPPERS:
         return
     yield words
     name = posixpath.basename(words[0].lstrip("\\"))
     if name != words[0]:
         yield (name, *words[1:])
     if name in _DENY_WRAPPERS:
-        for inner in _inner_words(words[1:]):
+        for inner in islice(_inner_words(words[1:]), _MAX_GUESSES):
             yield from _views_of(inner, depth + 1)
     for text in _strings_for_a_shell(name, words[1:]):
         for command in parse_command(text).everything:

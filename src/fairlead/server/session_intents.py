@@ -84,7 +84,9 @@ async def fork(sessions: Sessions, deed: Deed, intent: Fork) -> Result:
     parent = await sessions.load(intent.session)
     row = sessions.row(intent.session)
     line = _line(parent, intent.at)
-    checked = await _check(sessions, row, repair=True)
+    # An id is chosen before the CLI starts; without a turn there is nothing behind it.
+    begun = row if parent.transcript.turns else structs.replace(row, cli_session_id=None)
+    checked = await _check(sessions, begun, repair=True)
     now = sessions.clock()
     new = structs.replace(
         row,

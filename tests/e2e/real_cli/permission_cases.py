@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["GROUPS", "STAND_INS", "Call", "Group"]
 
-STAND_INS = ("npm", "make", "lint", "deploy", "git", "npmx")
+STAND_INS = ("npm", "make", "lint", "deploy", "npmx", "sudo")
 """Programs that only print their name, found before any real one."""
 
 GROUP_COUNT = 24

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from fairlead.permissions import Behaviour, Decision, Reason, ToolCall
 from fairlead.permissions.commands import parse_command
+from tests.e2e.real_cli.permission_cases import Call, Group
 
 __all__ = ["DIFFERENCES", "Case", "Difference", "named"]
 
@@ -31,74 +32,158 @@ class Case:
     def command(self) -> str:
         return self.call.text("command")
 
+    def __str__(self) -> str:
+        what = self.command or f"{self.call.tool} {dict(self.call.input)}"
+        return f"{what!r} in mode {self.mode}: CLI {self.theirs.value}; policy {self.ours}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
+    """One way in which the policy is stricter, with a case that shows it on a real CLI."""
+
     name: str
     reason: str
     holds: Callable[[Case], bool]
+    example: Group
+    version: str
+    ours: Behaviour
+    theirs: Behaviour
 
 
 def _by_rule(case: Case, behaviour: Behaviour) -> bool:
     return case.ours.behaviour is behaviour and case.ours.rule is not None
 
 
+def _example(call: str | Call, mode: str = "default", **rules: str) -> Group:
+    """A group of one call; each rule stands in the user's settings."""
+    asked = Call("Bash", {"command": call, "description": "d"}) if isinstance(call, str) else call
+    placed = tuple(("user", behaviour, rule) for behaviour, rule in rules.items())
+    return Group(number=0, mode=mode, rules=placed, calls=(asked,))
+
+
 DIFFERENCES = (
     Difference(
-        "deny-looks-deeper",
-        "2.1.38 holds deny rules only against the commands it finds at the surface; the policy looks "
-        "into wrappers, prefixes, substitutions and groups, as 2.1.325 does.",
-        lambda case: case.version in OLD and _by_rule(case, Behaviour.DENY),
+        name="deny-looks-deeper",
+        reason="2.1.38 holds deny rules only against the commands it finds at the surface; the policy "
+        "looks into wrappers, prefixes, substitutions and groups, as 2.1.325 does.",
+        holds=lambda case: case.version in OLD and _by_rule(case, Behaviour.DENY),
+        example=_example("FOO=1 npm test", deny="Bash(npm:*)"),
+        version="2.1.38",
+        ours=Behaviour.DENY,
+        theirs=Behaviour.ASK,
     ),
     Difference(
-        "ask-outranks-wide-allow",
-        "In 2.1.38 an allow rule for the whole tool, or bypassPermissions, outranks an ask rule with "
-        "content; the policy asks, as 2.1.325 does.",
-        lambda case: case.version in OLD and _by_rule(case, Behaviour.ASK),
+        name="ask-outranks-wide-allow",
+        reason="In 2.1.38 an allow rule for the whole tool, or bypassPermissions, outranks an ask rule "
+        "with content; the policy asks, as 2.1.325 does.",
+        holds=lambda case: case.version in OLD and _by_rule(case, Behaviour.ASK),
+        example=_example("ls", allow="Bash", ask="Bash(ls:*)"),
+        version="2.1.38",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
     ),
     Difference(
-        "ask-looks-deeper",
-        "Ask rules are seen as deep as deny rules; a CLI sees some of these only at the surface, and "
-        "goes by the mode or by another rule then.",
-        lambda case: _by_rule(case, Behaviour.ASK) and case.call.tool == "Bash",
+        name="ask-looks-deeper",
+        reason="Ask rules are seen as deep as deny rules; a CLI sees some of them only at the surface, "
+        "and goes by the mode or by another rule then.",
+        holds=lambda case: _by_rule(case, Behaviour.ASK) and case.call.tool == "Bash",
+        example=_example("if true; then cat .env; fi", ask="Read(.env)"),
+        version="2.1.325",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
     ),
     Difference(
-        "deny-inside-shell-strings",
-        "A command given to a shell as a string (`bash -c 'npm x'`) falls under deny rules here; no "
-        "CLI looks inside.",
-        lambda case: _by_rule(case, Behaviour.DENY) and "bash -c" in case.command,
+        name="deny-inside-shell-strings",
+        reason="A command given to a shell as a string falls under deny rules here; no CLI looks inside.",
+        holds=lambda case: _by_rule(case, Behaviour.DENY) and "bash -c" in case.command,
+        example=_example("bash -c 'npm test'", deny="Bash(npm:*)"),
+        version="2.1.325",
+        ours=Behaviour.DENY,
+        theirs=Behaviour.ASK,
     ),
     Difference(
-        "deny-files-in-substitutions",
-        "Files named by a command inside a substitution or group fall under deny rules here.",
-        lambda case: _by_rule(case, Behaviour.DENY) and bool(parse_command(case.command).hidden),
+        name="deny-files-in-substitutions",
+        reason="Files named by a command inside a substitution or group fall under deny rules here.",
+        holds=lambda case: (
+            _by_rule(case, Behaviour.DENY) and bool(parse_command(case.command).hidden)
+        ),
+        example=_example("echo $(cat secret.txt)", deny="Read(./secret.txt)"),
+        version="2.1.325",
+        ours=Behaviour.DENY,
+        theirs=Behaviour.ASK,
     ),
     Difference(
-        "not-understood-asks",
-        "What the policy does not understand always asks. 2.1.38 splits such lines by its own means "
-        "and 2.1.325 knows a few variables ($HOME).",
-        lambda case: case.ours.reason is Reason.NOT_UNDERSTOOD,
+        name="not-understood-asks",
+        reason="What the policy does not understand always asks. 2.1.38 splits such lines by its own "
+        "means, and 2.1.325 knows a few variables.",
+        holds=lambda case: case.ours.reason is Reason.NOT_UNDERSTOOD,
+        example=_example("echo $HOME"),
+        version="2.1.325",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
     ),
     Difference(
-        "cd-and-denied-files",
-        "A glob, or a change of directory, may reach a file that a rule denies: the policy asks.",
-        lambda case: "a rule denies" in case.ours.words or "deny files" in case.ours.words,
+        name="globs-may-reach-denied-files",
+        reason="A star may stand for a file that a rule denies: the policy asks, 2.1.325 does not.",
+        holds=lambda case: "a rule denies" in case.ours.words,
+        example=_example("cat *.txt", deny="Read(./secret.txt)"),
+        version="2.1.325",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
     ),
     Difference(
-        "symlinks-lead-out",
-        "2.1.38 goes by the name of a path alone when it writes; the policy by every spelling.",
-        lambda case: case.version in OLD and "/link/" in str(case.call.input),
+        name="dot-dot-paths",
+        reason="A path that goes through `..` asks, wherever it ends: with symlinks on the way nobody "
+        "can tell from the text. CLIs let some of them through.",
+        holds=lambda case: "leads through '..'" in case.ours.words,
+        example=_example("pwd || cat src/../secret.txt"),
+        version="2.1.38",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
     ),
     Difference(
-        "write-rules-are-heeded",
-        "A CLI ignores `Write(path)` rules; what they deny or ask is heeded here.",
-        lambda case: case.ours.rule is not None and case.ours.rule.rule.tool == "Write",
+        name="symlinks-lead-out",
+        reason="2.1.38 goes by the name of a path alone when it writes; the policy by every spelling.",
+        holds=lambda case: case.version in OLD and "/link/" in str(case.call.input),
+        example=_example(
+            Call("Write", {"file_path": "@P/link/new.txt", "content": "x"}), mode="acceptEdits"
+        ),
+        version="2.1.38",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
     ),
     Difference(
-        "planning-reads-outside",
-        "In plan mode 2.1.325 lets the Read tool read anywhere; the policy asks outside the working "
-        "directories.",
-        lambda case: case.mode == "plan" and case.call.tool == "Read",
+        name="write-rules-are-heeded",
+        reason="A CLI ignores `Write(path)` rules; what they deny or ask about is heeded here.",
+        holds=lambda case: case.ours.rule is not None and case.ours.rule.rule.tool == "Write",
+        example=_example(
+            Call("Write", {"file_path": "@P/src/new.txt", "content": "x"}), deny="Write(src/**)"
+        ),
+        version="2.1.325",
+        ours=Behaviour.DENY,
+        theirs=Behaviour.ASK,
+    ),
+    Difference(
+        name="planning-reads-outside",
+        reason="In plan mode 2.1.325 lets the Read tool read anywhere; the policy asks outside the "
+        "working directories.",
+        holds=lambda case: case.mode == "plan" and case.call.tool == "Read",
+        example=_example(Call("Read", {"file_path": "@O/x.txt"}), mode="plan"),
+        version="2.1.325",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
+    ),
+    Difference(
+        name="leading-star-and-interpreters",
+        reason="`Bash(* --version)` does not cover programs that run their arguments here; the CLI "
+        "takes the star at its word.",
+        holds=lambda case: (
+            case.ours.reason is Reason.NO_RULE and case.command.endswith("--version")
+        ),
+        example=_example("bash -c ls --version", allow="Bash(* --version)"),
+        version="2.1.325",
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
     ),
 )
 

@@ -31,7 +31,7 @@ from fairlead.permissions import (
 from fairlead.testing.hermetic import trust
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.permission_cases import GROUPS, STAND_INS, Group
-from tests.e2e.real_cli.permission_differences import DIFFERENCES, Case, named
+from tests.e2e.real_cli.permission_differences import DIFFERENCES, Case, Difference, named
 from tests.e2e.real_cli.raw_cli import RawCli
 
 Start = Callable[..., Awaitable[RawCli]]
@@ -46,11 +46,12 @@ class Grounds:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        for folder in ("src", "docs", ".git"):
+        # No .git: 2.1.38 would ask its small model about the history first.
+        for folder in ("src", "docs"):
             (self.project / folder).mkdir()
         self.outside.mkdir()
-        for path in ("a.txt", "secret.txt", ".env", "src/a.py"):
-            (self.project / path).write_text("x\n")
+        for name in ("a.txt", "secret.txt", ".env", "src/a.py"):
+            (self.project / name).write_text("x\n")
         (self.outside / "x.txt").write_text("x\n")
         (self.home / "notes.txt").write_text("x\n")
         (self.project / "link").symlink_to(self.outside)
@@ -119,16 +120,15 @@ class Grounds:
 _SCOPES = {"user": Scope.USER, "project": Scope.PROJECT, "local": Scope.LOCAL}
 
 
-async def outcomes(process: RawCli, count: int) -> tuple[list[Behaviour], dict[int, Any]]:
-    """What the CLI did with each call of the turn, and the suggestions of those that asked."""
-    asked: dict[str, Any] = {}
+async def outcomes(process: RawCli, count: int) -> list[Behaviour]:
+    """What the CLI did with each call of the turn."""
+    asked: set[str] = set()
     refused: set[str] = set()
     process.say("go")
     while True:
         message = await process.until(lambda m: m["type"] in ("control_request", "user", "result"))
         if message["type"] == "control_request":
-            request = message["request"]
-            asked[request["tool_use_id"]] = request.get("permission_suggestions")
+            asked.add(message["request"]["tool_use_id"])
             process.answer(message, {"behavior": "deny", "message": "no"})
         elif message["type"] == "user":
             refused |= _refused_by(message)
@@ -136,11 +136,21 @@ async def outcomes(process: RawCli, count: int) -> tuple[list[Behaviour], dict[i
             refused |= {denial["tool_use_id"] for denial in message["permission_denials"]}
             break
     ids = [f"toolu_case_{number}" for number in range(count)]
-    found = [
+    assert set(ids) <= _used_in(process.seen), "a call never reached the CLI"
+    return [
         Behaviour.ASK if one in asked else Behaviour.DENY if one in refused else Behaviour.ALLOW
         for one in ids
     ]
-    return found, {number: asked[one] for number, one in enumerate(ids) if one in asked}
+
+
+def _used_in(messages: list[dict[str, Any]]) -> set[str]:
+    return {
+        block["id"]
+        for message in messages
+        if message["type"] == "assistant"
+        for block in message["message"]["content"]
+        if block["type"] == "tool_use"
+    }
 
 
 def _refused_by(message: dict[str, Any]) -> set[str]:
@@ -164,42 +174,61 @@ def script(calls: list[ToolCall]) -> list[Any]:
     ]
 
 
+@pytest.fixture
+async def compare(
+    cli: RealCli, model: ModelApi, raw: Start, cli_env: dict[str, str], project: Path, home: Path
+) -> Callable[[Group], Awaitable[list[Case]]]:
+    """Run a group both ways; gives every case, whether it came out alike or not."""
+
+    async def run(group: Group) -> list[Case]:
+        grounds = Grounds(group, project, home)
+        calls, book = grounds.calls(), grounds.book()
+        place = place_of(str(project), str(home), family_of(cli.version))
+        ours = [check(call, book, place) for call in calls]
+        model.push(*script(calls))
+        path = f"{project.parent / 'programs'}:{cli_env['PATH']}"
+        theirs = await outcomes(await raw(*grounds.flags, IS_SANDBOX="1", PATH=path), len(calls))
+        return [
+            Case(version=cli.version, mode=group.mode, call=call, ours=one, theirs=other)
+            for call, one, other in zip(calls, ours, theirs, strict=True)
+        ]
+
+    return run
+
+
+Compare = Callable[[Group], Awaitable[list[Case]]]
+
+
 @pytest.mark.parametrize("group", GROUPS, ids=str)
-async def test_P55_the_cli_does_what_the_policy_says(
-    group: Group, cli: RealCli, model: ModelApi, raw: Start, project: Path, home: Path
-) -> None:
-    grounds = Grounds(group, project, home)
-    calls, book = grounds.calls(), grounds.book()
-    place = place_of(str(project), str(home), family_of(cli.version))
-    decisions = [check(call, book, place) for call in calls]
-    model.push(*script(calls))
-    path = f"{project.parent / 'programs'}:/usr/bin:/bin"
-    process = await raw(*grounds.flags, IS_SANDBOX="1", PATH=_with_programs(project, path))
-    theirs, _ = await outcomes(process, len(calls))
-    cases = [
-        Case(version=cli.version, mode=group.mode, call=call, ours=decision, theirs=their)
-        for call, decision, their in zip(calls, decisions, theirs, strict=True)
-        if decision.behaviour is not their
-    ]
-    unnamed = [
-        f"{case.command or case.call}: the CLI {case.theirs.value}s, the policy says {case.ours}"
-        for case in cases
-        if named(case) is None
-    ]
+async def test_P55_the_cli_does_what_the_policy_says(group: Group, compare: Compare) -> None:
+    cases = await compare(group)
+    different = [case for case in cases if case.ours.behaviour is not case.theirs]
+    unnamed = [str(case) for case in different if named(case) is None]
     assert unnamed == []
-    assert len(cases) <= len(calls) // 2, "most calls must simply agree"
+    assert len(different) <= len(cases) // 3, "most calls must simply agree"
 
 
-def _with_programs(project: Path, path: str) -> str:
-    return path
+@pytest.mark.parametrize(
+    ("cli", "known"),
+    [pytest.param(known.version, known, id=known.name) for known in DIFFERENCES],
+    indirect=["cli"],
+)
+async def test_P55_a_named_difference_is_real_and_on_the_strict_side(
+    known: Difference, compare: Compare
+) -> None:
+    (case,) = await compare(known.example)
+    assert (case.ours.behaviour, case.theirs) == (known.ours, known.theirs)
+    assert known.ours.strictness > known.theirs.strictness
+    assert known.holds(case)
 
 
 def test_P55_some_300_cases_are_tried() -> None:
-    assert 290 <= sum(len(group.calls) for group in GROUPS) <= 350
-    assert {group.mode for group in GROUPS} >= {"default", "acceptEdits", "plan", "dontAsk"}
+    assert 280 <= sum(len(group.calls) for group in GROUPS) <= 350
+    modes = {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"}
+    assert {group.mode for group in GROUPS} == modes
 
 
-def test_P55_every_difference_has_a_name_and_a_reason() -> None:
+def test_P55_every_difference_has_its_own_name_and_a_reason() -> None:
     names = [known.name for known in DIFFERENCES]
     assert len(set(names)) == len(names)
     assert all(len(known.reason) > 40 for known in DIFFERENCES)
