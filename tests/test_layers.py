@@ -17,9 +17,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "host": {"errors", "wire"},
     "emulator": {"errors", "wire", "permissions"},
     "store": {"errors", "wire", "transcript"},
-    "live": {"errors", "wire", "host", "transcript", "permissions", "store"},
+    "guarding": {"errors", "wire", "host", "permissions"},
+    "live": {"errors", "wire", "host", "transcript", "permissions", "store", "guarding"},
     "sync": {"errors", "wire", "host", "transcript", "live"},
-    "server": {"errors", "wire", "host", "transcript", "permissions", "store", "live"},
+    "server": {"errors", "wire", "host", "transcript", "permissions", "store", "live", "guarding"},
 }
 """Layer -> the other layers it may import. `commands`, `testing` and the public front may use all."""
 

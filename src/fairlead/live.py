@@ -17,10 +17,13 @@ import time
 from collections.abc import Callable
 
 from fairlead.errors import SessionClosed
+from fairlead.guarding import Guarding
 from fairlead.host.client import Client
 from fairlead.host.options import Options
 from fairlead.host.prompts import PromptMoved, PromptState
 from fairlead.host.readers import Reader
+from fairlead.permissions.audit_log import AuditLog
+from fairlead.permissions.guard import Guard
 from fairlead.transcript.changes import Change
 from fairlead.transcript.facts import (
     ProcessExited,
@@ -86,8 +89,26 @@ class Feed:
 class Session(Client):
     """A running CLI, and a transcript of it that is always up to date."""
 
-    def __init__(self, options: Options | None = None, *, transcript: bool = True) -> None:
-        super().__init__(options)
+    def __init__(
+        self,
+        options: Options | None = None,
+        *,
+        transcript: bool = True,
+        guard: Guard | None = None,
+        audit: AuditLog | None = None,
+    ) -> None:
+        """`guard` answers by rule before a handler is asked; `audit` keeps every decision."""
+        given = options or Options()
+        if guard is not None or audit is not None:
+            guarding = Guarding(
+                given,
+                guard or Guard(),
+                audit,
+                session_id=lambda: self.session_id,
+                spent_usd=self._spent_usd,
+            )
+            given = guarding.options()
+        super().__init__(given)
         self._transcript = Transcript() if transcript else None
         self._change_readers: list[Reader[Change]] = []
         self._feed = Feed(self, self._fold)
@@ -117,6 +138,9 @@ class Session(Client):
         if self.ended:
             reader.close()
         return reader
+
+    def _spent_usd(self) -> float:
+        return self._transcript.ledger.cost_usd if self._transcript is not None else 0.0
 
     def _fold(self, fed: list[Fed], at: float) -> None:
         transcript = self.transcript

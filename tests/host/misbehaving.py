@@ -90,7 +90,7 @@ def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misd
             request: dict[str, Any] = {
                 "subtype": "can_use_tool",
                 "tool_name": "Bash",
-                "input": {"command": f"echo {number}"},
+                "input": {"command": f"touch {number}"},
                 "tool_use_id": f"toolu_{number}",
             }
             write({"type": "control_request", "request_id": f"ask-{number}", "request": request})

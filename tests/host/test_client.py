@@ -261,7 +261,7 @@ async def test_C27_a_handler_that_returns_nonsense_denies(
 async def test_C8_many_requests_are_answered_each_with_its_own_input(rude: Rude) -> None:
     async def decide(request: PermissionRequest) -> Allow | Deny:
         await asyncio.sleep(0)
-        if request.input["command"] == "echo 7":
+        if request.input["command"] == "touch 7":
             return Deny("not seven")
         return Allow({"command": request.input["command"].upper()})
 
@@ -269,7 +269,7 @@ async def test_C8_many_requests_are_answered_each_with_its_own_input(rude: Rude)
         answers = await answers_of(live, "50")
         assert len(answers) == 50
         assert answers["ask-7"]["message"] == "not seven"
-        assert answers["ask-31"]["updatedInput"] == {"command": "ECHO 31"}
+        assert answers["ask-31"]["updatedInput"] == {"command": "TOUCH 31"}
 
 
 async def test_a_plain_function_may_block_as_a_handler(rude: Rude) -> None:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from fairlead.host.options import Options
-
 from fairlead.errors import OptionError
 from fairlead.host.mcp_endpoint import McpEndpoint, open_endpoint
+from fairlead.host.options import Options
 
 __all__ = ["OWN_SERVER", "in_process", "open_all"]
 

@@ -17,12 +17,17 @@ from dataclasses import replace
 from typing import Any
 
 from fairlead.errors import FairleadError
+from fairlead.guarding import judge
 from fairlead.host import plans
 from fairlead.host.client import Client
-from fairlead.host.decisions import Decision, PermissionRequest
+from fairlead.host.decisions import Allow, Decision, Deny, PermissionRequest
 from fairlead.host.elicitations import ElicitationReply, ElicitationRequest
 from fairlead.host.options import Options
 from fairlead.host.prompts import PromptMoved, PromptState
+from fairlead.permissions.audit import input_sha256
+from fairlead.permissions.guard import Guard
+from fairlead.permissions.scopes import Behaviour
+from fairlead.permissions.settings import place_of
 from fairlead.server.held_facts import (
     Folded,
     PlanShown,
@@ -40,6 +45,7 @@ from fairlead.store.intents import IntentOutcome
 from fairlead.store.log import StoreUnavailable
 from fairlead.transcript.changes import Change
 from fairlead.transcript.facts import (
+    Decided,
     ProcessExited,
     ProcessStarted,
     PromptCancelled,
@@ -72,8 +78,10 @@ class LiveSession:
         settled: Callable[[LiveSession], None] | None = None,
         exited: Callable[[LiveSession, ProcessExited], None] | None = None,
         clock: Callable[[], float] = time.time,
+        guard: Guard | None = None,
     ) -> None:
         self.id = session
+        self._guard = guard
         self.transcript = transcript or Folded()
         self.seq = seq
         """The number of the last event that is stored and shown."""
@@ -315,10 +323,37 @@ class LiveSession:
     # Decisions
 
     async def _asked(self, request: PermissionRequest) -> Decision:
+        ruled = await self._by_rule(request)
+        if ruled is not None:
+            return ruled
         if request.tool_name == plans.TOOL_NAME and "plan" not in request.input:
             self._spawn(self._show_plan(request.id))
         decision: Decision = await self.requests.ask(request)
         return decision
+
+    async def _by_rule(self, request: PermissionRequest) -> Decision | None:
+        """What the operator's own rules say, written down before the CLI hears of it."""
+        if self._guard is None or self.client is None:
+            return None
+        options = self.client.options
+        place = place_of(str(options.cwd), options.env.get("HOME") or "~")
+        verdict = judge(self._guard, request, place, self.transcript.ledger.cost_usd)
+        if not verdict.final:
+            return None
+        details = {
+            "request_id": request.id,
+            "tool": request.tool_name,
+            "input_sha256": input_sha256(request.input),
+            "decision": verdict.behaviour.value,
+            "decider": verdict.decider.value,
+            "words": verdict.words,
+        }
+        record = AuditRecord(
+            at=self._clock(), action="ruled", session=self.id, device=None, details=details
+        )
+        await self.record([Decided(request.id, "rule")], audit=(record,))
+        allowed = verdict.behaviour is Behaviour.ALLOW
+        return Allow() if allowed else Deny(f"Not allowed here: {verdict.words}.")
 
     async def _elicited(self, request: ElicitationRequest) -> ElicitationReply:
         reply: ElicitationReply = await self.requests.ask(request)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairlead.permissions.guard import Guard
 from fairlead.server.refusal import Refusal
 
 __all__ = ["MODES", "Policy"]
@@ -32,6 +33,8 @@ class Policy:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables added to those of every CLI."""
     inherit_env: bool = True
+    guard: Guard | None = None
+    """Rules of the operator that answer before a person is asked."""
     wide_scopes: bool = True
     """Whether an owner may write rules to settings files by an answer."""
 

@@ -141,6 +141,7 @@ class Sessions:
             settled=self._settled,
             exited=self._exited,
             clock=self.clock,
+            guard=self.policy.guard,
         )
         for prompt in loaded.held():
             live.prompts.add(prompt)
