@@ -1,0 +1,161 @@
+"""All tests against real CLIs, on every version given, and the table that comes of it.
+
+    python -m tests.e2e.conformance 2.1.29 2.1.38 2.1.120 2.1.220 2.1.325
+
+Runs tests/e2e/real_cli without a network, once for each version, and writes the outcome of each
+test on each version to docs/compatibility.md. The CLIs are fetched before (`make conformance`
+does both). Ends as pytest ends: what fails is in the table and is a failure all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import datetime
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as Xml
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.testing.isolated import isolated_command
+from fairlead.wire.versions import Feature, Version
+
+__all__ = ["Outcome", "main", "read_outcomes", "render"]
+
+ROOT = Path(__file__).parents[2]
+SUITE = Path("tests/e2e/real_cli")
+TABLE = ROOT / "docs" / "compatibility.md"
+
+PASSED, FAILED, ABSENT = "✓", "✗", "–"
+
+WORKERS = 2
+"""Old CLIs are bound by the processor while they start; more workers only make them slower."""
+
+_CASE = re.compile(r"(?P<name>\w+)(?:\[(?P<parameters>.*)\])?")
+_SOURCE = re.compile(r" \(TRUTH [^)]*\)")
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One test on one version."""
+
+    module: str
+    test: str
+    version: str
+    passed: bool
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tests on the given versions and write the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.e2e.conformance")
+    parser.add_argument("versions", nargs="+", metavar="VERSION")
+    versions = parser.parse_args(arguments).versions
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        code = _run(versions, report)
+        outcomes = read_outcomes(report.read_text("utf-8"))
+    today = datetime.datetime.now(datetime.UTC).date()
+    TABLE.write_text(render(outcomes, versions, today), "utf-8")
+    failed = sum(not outcome.passed for outcome in outcomes)
+    sys.stdout.write(f"{TABLE.relative_to(ROOT)}: {len(outcomes)} outcomes, {failed} failed\n")
+    return code
+
+
+def _run(versions: Sequence[str], report: Path) -> int:
+    command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-n", str(WORKERS)]
+    command += ["--dist", "worksteal", f"--junitxml={report}"]
+    environment = {**os.environ, "FAIRLEAD_CLI_VERSIONS": ",".join(versions)}
+    return subprocess.run(isolated_command(command), cwd=ROOT, env=environment).returncode
+
+
+def read_outcomes(report: str) -> list[Outcome]:
+    """The outcomes in a JUnit report; tests that are not about a version are left out."""
+    outcomes = []
+    for case in Xml.fromstring(report).iter("testcase"):
+        found = _CASE.fullmatch(case.get("name", ""))
+        version = _VERSION.search(found["parameters"] or "") if found else None
+        if found and version:
+            outcome = Outcome(
+                module=case.get("classname", "").rpartition(".")[2],
+                test=found["name"],
+                version=version[0],
+                # A skip is a failure here: a test that does not apply is not collected.
+                passed=not any(child.tag in ("failure", "error", "skipped") for child in case),
+            )
+            outcomes.append(outcome)
+    return outcomes
+
+
+def render(outcomes: Iterable[Outcome], versions: Sequence[str], day: datetime.date) -> str:
+    """The whole document."""
+    marks: dict[str, dict[str, dict[str, str]]] = {}
+    for one in outcomes:
+        row = marks.setdefault(one.module, {}).setdefault(one.test, {})
+        # With other parameters besides the version, the worst outcome counts.
+        row[one.version] = FAILED if not one.passed else row.get(one.version, PASSED)
+    parts = [_head(versions, day)]
+    parts += [_section(module, marks[module], versions) for module in sorted(marks)]
+    parts.append(_differences(versions))
+    return "\n".join(parts)
+
+
+def _head(versions: Sequence[str], day: datetime.date) -> str:
+    return f"""# Which CLI versions Fairlead works with
+
+Written by `python -m tests.e2e.conformance {" ".join(versions)}` (`make conformance`) on {day};
+not edited by hand. Each line is a test in `{SUITE}` that drives the real CLI, without a network
+and under a scripted model. `make test` runs the same on 2.1.38 and 2.1.325.
+
+{PASSED} passed · {FAILED} failed · {ABSENT} does not apply to this version
+"""
+
+
+def _section(module: str, rows: dict[str, dict[str, str]], versions: Sequence[str]) -> str:
+    lines = [
+        f"## {_title(module)}",
+        "",
+        f"From `{module}.py`.",
+        "",
+        *_heading("scenario", versions),
+    ]
+    for test, marks in rows.items():
+        cells = [marks.get(version, ABSENT) for version in versions]
+        lines.append(_row(test.removeprefix("test_").replace("_", " "), cells))
+    return "\n".join([*lines, ""])
+
+
+def _title(module: str) -> str:
+    """What a module's docstring says it is about."""
+    source = (ROOT / SUITE / f"{module}.py").read_text("utf-8")
+    text = (ast.get_docstring(ast.parse(source)) or module).split("\n\n")[0]
+    return _SOURCE.sub("", " ".join(text.split())).rstrip(".")
+
+
+def _differences(versions: Sequence[str]) -> str:
+    lines = ["## What versions do differently", ""]
+    lines += ["From the table that Fairlead goes by (`wire/versions.py`).", ""]
+    lines += _heading("a version with this mark …", versions)
+    parsed = [Version.parse(version) for version in versions]
+    for feature in Feature:
+        has = [version is not None and version.has(feature) for version in parsed]
+        name = feature.label.replace("_", " ")
+        lines.append(_row(name, ["•" if one else "" for one in has]))
+    return "\n".join([*lines, ""])
+
+
+def _heading(first: str, versions: Sequence[str]) -> list[str]:
+    return [_row(first, versions), "|---|" + ":-:|" * len(versions)]
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    return "| " + " | ".join([name, *cells]) + " |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""The table of compatibility: what a report of pytest becomes."""
+
+from __future__ import annotations
+
+import datetime
+
+from tests.e2e.conformance import Outcome, read_outcomes, render
+
+REPORT = """<testsuites><testsuite>
+<testcase classname="tests.e2e.real_cli.test_queue" name="test_it_ends[2.1.38]"/>
+<testcase classname="tests.e2e.real_cli.test_queue" name="test_it_ends[a-2.1.325]"/>
+<testcase classname="tests.e2e.real_cli.test_queue" name="test_it_ends[b-2.1.325]">
+  <failure message="no"/>
+</testcase>
+<testcase classname="tests.e2e.real_cli.test_start" name="test_only_here[2.1.325]"/>
+<testcase classname="tests.e2e.real_cli.test_start" name="test_left_out[2.1.38]"><skipped/></testcase>
+<testcase classname="tests.e2e.real_cli.test_start" name="test_of_no_version"/>
+</testsuite></testsuites>"""
+
+DAY = datetime.date(2026, 1, 2)
+
+
+def test_the_worst_outcome_of_a_test_on_a_version_counts() -> None:
+    table = render(read_outcomes(REPORT), ["2.1.38", "2.1.325"], DAY)
+    assert "| it ends | ✓ | ✗ |" in table
+    assert "| only here | – | ✓ |" in table
+
+
+def test_a_skip_is_a_failure_and_a_test_of_no_version_is_left_out() -> None:
+    outcomes = read_outcomes(REPORT)
+    skipped = Outcome(module="test_start", test="test_left_out", version="2.1.38", passed=False)
+    assert skipped in outcomes
+    assert not [one for one in outcomes if one.test == "test_of_no_version"]
+
+
+def test_the_document_says_how_and_when_it_was_made() -> None:
+    table = render(read_outcomes(REPORT), ["2.1.38", "2.1.325"], DAY)
+    assert "python -m tests.e2e.conformance 2.1.38 2.1.325" in table
+    assert "2026-01-02" in table
+    assert "## How a CLI starts under Fairlead, and what it says first\n" in table
+    assert "| schema loops | • |  |" in table

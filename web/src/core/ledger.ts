@@ -1,0 +1,44 @@
+/** Money and context of a session, ready to be drawn. Pure. */
+import type { Ledger, Turn } from "../protocol/messages.ts";
+
+export interface ContextPart {
+  readonly name: string;
+  readonly tokens: number;
+}
+
+export interface ContextUse {
+  readonly used: number;
+  readonly window: number;
+  /** From 0 to 1. */
+  readonly share: number;
+  readonly parts: readonly ContextPart[];
+}
+
+const FREE = /free|available|buffer/i;
+/** Categories of the CLI's report that are not in use. */
+
+/** How full the context is; null if nothing is known of it. */
+export function contextUse(ledger: Ledger): ContextUse | null {
+  const context = ledger.context;
+  if (context === null) return null;
+  const used = number(context["used"]);
+  const window = number(context["window"]);
+  if (window <= 0) return null;
+  const listed = Array.isArray(context["categories"]) ? (context["categories"] as unknown[]) : [];
+  const parts = listed.map(part).filter((one) => one.tokens > 0 && !FREE.test(one.name));
+  return { used, window, share: Math.min(1, used / window), parts };
+}
+
+/** What each turn cost, oldest first. */
+export function turnCosts(turns: readonly Turn[]): readonly number[] {
+  return turns.filter((turn) => turn.cost_usd !== null).map((turn) => turn.cost_usd ?? 0);
+}
+
+function part(value: unknown): ContextPart {
+  const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return { name: String(fields["name"] ?? ""), tokens: number(fields["tokens"]) };
+}
+
+function number(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}

@@ -1,0 +1,82 @@
+/** What a session is doing, in words and with the one colour that goes with it. Pure. */
+import type { Status } from "../protocol/messages.ts";
+
+export type Tone = "run" | "wait" | "bad" | "quiet";
+
+export interface Shown {
+  readonly label: string;
+  readonly tone: Tone;
+  /** Whether a turn runs, so that it can be stopped. */
+  readonly busy: boolean;
+}
+
+const STATES: Readonly<Record<string, Shown>> = {
+  starting: { label: "Starting", tone: "run", busy: false },
+  ready: { label: "Ready", tone: "quiet", busy: false },
+  thinking: { label: "Thinking", tone: "run", busy: true },
+  streaming: { label: "Writing", tone: "run", busy: true },
+  running_tool: { label: "Running", tone: "run", busy: true },
+  awaiting_approval: { label: "Waiting for you", tone: "wait", busy: true },
+  compacting: { label: "Compacting", tone: "run", busy: true },
+  retrying: { label: "Retrying", tone: "run", busy: true },
+  idle: { label: "Your turn", tone: "quiet", busy: false },
+  error: { label: "Failed", tone: "bad", busy: false },
+  disconnected: { label: "Process lost", tone: "bad", busy: false },
+  ended: { label: "Ended", tone: "quiet", busy: false },
+  elsewhere: { label: "Runs elsewhere", tone: "run", busy: false },
+  "": { label: "Not running", tone: "quiet", busy: false },
+};
+
+/** A status as it is shown; a state nobody knows is shown by its own name. */
+export function shownStatus(status: Partial<Status> & { readonly state: string }): Shown {
+  const known = STATES[status.state] ?? { label: status.state, tone: "quiet", busy: false };
+  if (status.state === "running_tool" && status.tool) {
+    return { ...known, label: `Running ${status.tool}` };
+  }
+  return known;
+}
+
+/** Whether the session has a process that takes prompts. */
+export function isAlive(state: string): boolean {
+  return !["ended", "disconnected", "elsewhere", ""].includes(state);
+}
+
+export interface Mode {
+  readonly value: string;
+  readonly label: string;
+  readonly about: string;
+}
+
+/** The permission modes, from the one that lets least happen unasked. */
+export const MODES: readonly Mode[] = [
+  { value: "plan", label: "Plan", about: "Reads and plans, changes nothing" },
+  { value: "dontAsk", label: "Never ask", about: "Denies whatever is not allowed yet" },
+  { value: "default", label: "Ask first", about: "Asks before each action that is not allowed yet" },
+  { value: "acceptEdits", label: "Accept edits", about: "Edits files freely, asks for the rest" },
+  { value: "auto", label: "Auto", about: "A classifier decides, and asks when in doubt" },
+  { value: "bypassPermissions", label: "No checks", about: "Everything runs without asking" },
+];
+
+/** The modes a server lets its clients choose: up to its ceiling, and never no checks at all. */
+export function modesUpTo(ceiling: string | undefined): readonly Mode[] {
+  const offered = MODES.filter((mode) => mode.value !== "bypassPermissions");
+  const last = offered.findIndex((mode) => mode.value === ceiling);
+  return last < 0 ? offered : offered.slice(0, last + 1);
+}
+
+/** A mode by its name on the wire. */
+export function modeLabel(value: string | null): string {
+  if (value === null) return "Mode";
+  return MODES.find((mode) => mode.value === value)?.label ?? value;
+}
+
+export const EFFORTS: readonly string[] = ["low", "medium", "high", "xhigh", "max"];
+
+/** `claude-sonnet-4-5-20250929` as `sonnet 4.5`. */
+export function modelLabel(model: string | null): string {
+  if (!model) return "Model";
+  const match = /^claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?(?:-\d{8})?(\[.*\])?$/.exec(model);
+  if (!match) return model;
+  const [, name, major, minor, more] = match;
+  return `${name} ${major}${minor ? `.${minor}` : ""}${more ? ` ${more}` : ""}`;
+}

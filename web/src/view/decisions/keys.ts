@@ -1,0 +1,23 @@
+/** Which keys mean a decision: single letters, and only while nobody writes. Pure but for the DOM. */
+
+/** The letter of a key press that is meant for the page; null if it is part of writing. */
+export function plainKey(event: KeyboardEvent): string | null {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return null;
+  if (event.defaultPrevented || isWriting(event.target)) return null;
+  return event.key.length === 1 ? event.key.toLowerCase() : event.key;
+}
+
+/** Whether letters go into this. */
+export function isWriting(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true;
+  if (target instanceof HTMLSelectElement) return true;
+  if (!(target instanceof HTMLInputElement)) return false;
+  return !["checkbox", "radio", "button", "submit"].includes(target.type);
+}
+
+/** Whether a window lies over the page, to which the keys then belong. */
+export function isCovered(node: HTMLElement): boolean {
+  const dialog = document.querySelector("dialog[open]");
+  return dialog !== null && !dialog.contains(node);
+}

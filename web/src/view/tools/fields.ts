@@ -1,0 +1,49 @@
+/** Reading values nobody promised the shape of: a wrong kind is as good as a missing one. Pure. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const NONE: Fields = {};
+
+/** The value as an object; an empty one if it is none. */
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Fields)
+    : NONE;
+}
+
+/** The value as a list; an empty one if it is none. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+/** The text in a field; empty if there is none. */
+export function textOf(value: unknown, name: string): string {
+  const found = fieldsOf(value)[name];
+  return typeof found === "string" ? found : "";
+}
+
+/** The number in a field, or null. */
+export function numberOf(value: unknown, name: string): number | null {
+  const found = fieldsOf(value)[name];
+  return typeof found === "number" ? found : null;
+}
+
+/** The texts of a list, without what is no text. */
+export function textsOf(value: unknown): readonly string[] {
+  return listOf(value).filter((one): one is string => typeof one === "string");
+}
+
+/** A field's value as one reads it: a text as it is, anything else as JSON. */
+export function shownValue(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+}
+
+/** A count with its noun: `1 file`, `12 files`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
+}
+
+/** What a tool said when it failed, without the tags the CLI wraps it in. */
+export function errorText(result: string | null): string {
+  return (result ?? "").replace(/^<tool_use_error>([\s\S]*)<\/tool_use_error>$/, "$1").trim();
+}

@@ -1,0 +1,27 @@
+/** The lines that a search prints, as what was found where. Pure. */
+
+export interface Match {
+  readonly file: string;
+  readonly line: number | null;
+  readonly text: string;
+}
+
+/** `file:12:text`, `file-12-text` for what stands around it, or `file:count`; else the line itself. */
+export function matchesOf(content: string): readonly Match[] {
+  if (content === "") return [];
+  return content
+    .replace(/\n$/, "")
+    .split("\n")
+    .filter((line) => line !== "--")
+    .map(matchOf);
+}
+
+function matchOf(line: string): Match {
+  const found = /^(.+?)([:-])(\d+)\2(.*)$/.exec(line);
+  if (found) return { file: found[1] ?? "", line: Number(found[3]), text: found[4] ?? "" };
+  const counted = /^(.+):(\d+)$/.exec(line);
+  if (counted) return { file: counted[1] ?? "", line: null, text: `${counted[2]} matches` };
+  const plain = /^([^\s:]+\/?[^\s:]*):(.*)$/.exec(line);
+  if (plain) return { file: plain[1] ?? "", line: null, text: plain[2] ?? "" };
+  return { file: "", line: null, text: line };
+}

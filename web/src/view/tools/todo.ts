@@ -1,0 +1,30 @@
+/** The cards of the model's own list of things to do. */
+import type { ToolItem } from "../../protocol/messages.ts";
+import type { Outcome, ToolCard } from "./card.ts";
+import { todosOf, todoTarget } from "./todo_list.ts";
+import TodoTool from "./TodoTool.svelte";
+
+const LABELS: Readonly<Record<string, string>> = {
+  TodoWrite: "To do",
+  TaskCreate: "New task",
+  TaskUpdate: "Task",
+  TaskList: "Tasks",
+  TaskGet: "Task",
+};
+
+function outcome(item: ToolItem): readonly Outcome[] {
+  const all = todosOf(item);
+  if (all.length < 2) return [];
+  const done = all.filter((one) => one.status === "completed").length;
+  return [{ text: `${done} of ${all.length} done`, tone: "plain" }];
+}
+
+export const todo: ToolCard = {
+  icon: "list",
+  label: (item) => LABELS[item.name] ?? item.name,
+  plainTarget: true,
+  target: todoTarget,
+  outcome,
+  opens: (item) => item.name === "TodoWrite" || item.state === "failed",
+  body: TodoTool,
+};

@@ -1,0 +1,33 @@
+/** Imports point one way: protocol, then core, then view; and nothing escapes the type checker. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const source = fileURLToPath(new URL("../src/", import.meta.url));
+const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => /\.(ts|svelte)$/.test(name));
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  protocol: ["protocol"],
+  core: ["protocol", "core"],
+  view: ["protocol", "core", "view"],
+};
+
+function imports(file: string): readonly string[] {
+  const text = readFileSync(source + file, "utf8");
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((found) => found[1] ?? "");
+}
+
+test.each(files.filter((file) => file.includes("/")))("%s imports only what lies below it", (file) => {
+  const layer = file.split("/")[0] ?? "";
+  const foreign = imports(file).filter((name) => !name.startsWith("."));
+  if (layer !== "view") expect(foreign).toEqual([]);
+  for (const name of imports(file).filter((one) => one.startsWith("."))) {
+    const to = relative(source, resolve(source, dirname(file), name)).split("/")[0];
+    expect(ALLOWED[layer]).toContain(to);
+  }
+});
+
+test("no type is switched off", () => {
+  const loose = files.filter((file) => /(:|<|\bas) any\b|@ts-(ignore|nocheck)/.test(readFileSync(source + file, "utf8")));
+  expect(loose).toEqual([]);
+});
