@@ -39,7 +39,7 @@ SCRIPT = """
     - say: "It is {{sum.text}}."
 - when: take long
   steps:
-    - {use: Bash, input: {command: "sleep 30", description: "Take long"}}
+    - {use: Bash, input: {command: "touch started; sleep 30", description: "Take long"}}
 """
 """What the model says; `answer` below says the same to a real CLI."""
 
@@ -76,7 +76,7 @@ def answer(project: Path, request: ModelRequest) -> Answer:
         return use("Write", file_path=str(project / name), content="1")
     if "add numbers" in text:
         return use("mcp__calc__add", a=2, b=3)
-    return use("Bash", command="sleep 30", description="Take long")
+    return use("Bash", command="touch started; sleep 30", description="Take long")
 
 
 def commands(sdk: str) -> list[str]:

@@ -2,6 +2,7 @@
 // `node drive.mjs SDK CLI PROJECT`. The object it prints is the same for the emulator and the
 // real CLI, and the same as that of drive.py.
 
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -125,6 +126,15 @@ async function ownTools() {
   return { called, texts };
 }
 
+/** Wait for the command to run: an interrupt just before it does may end the turn well. */
+async function started() {
+  for (let tries = 0; tries < 1000; tries += 1) {
+    if (existsSync(`${cwd}/started`)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("the command never ran");
+}
+
 async function interrupt() {
   const talk = conversation({ allowedTools: ["Bash"] });
   talk.send("take long");
@@ -132,6 +142,7 @@ async function interrupt() {
     const { value } = await talk.messages.next();
     if (value.type === "assistant") break;
   }
+  await started();
   await talk.stream.interrupt();
   const interrupted = await talk.rest();
   const after = await talk.turn("say hello");

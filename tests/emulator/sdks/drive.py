@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from claude_agent_sdk import (  # type: ignore[import-not-found]
@@ -110,12 +111,22 @@ async def own_tools() -> dict[str, Any]:
     return {"called": called, "texts": texts}
 
 
+async def started() -> None:
+    """Wait for the command to run: an interrupt just before it does may end the turn well."""
+    for _ in range(1000):
+        if (Path(PROJECT) / "started").exists():
+            return
+        await asyncio.sleep(0.02)
+    raise TimeoutError("the command never ran")
+
+
 async def interrupt() -> dict[str, Any]:
     async with ClaudeSDKClient(options(allowed_tools=["Bash"])) as client:
         await client.query("take long")
         async for message in client.receive_messages():
             if isinstance(message, AssistantMessage):
                 break
+        await started()
         await client.interrupt()
         interrupted = None
         async for message in client.receive_response():
