@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 CLI_VERSIONS := 2.1.38 2.1.325
 ALL_CLI_VERSIONS := 2.1.29 2.1.38 2.1.120 2.1.220 2.1.325
 
+ISOLATED := $(BIN)/python -m fairlead.testing.isolated --
+
 .PHONY: help setup web run test check bench conformance bless clean lock
 
 help:
@@ -62,7 +64,9 @@ test: check web
 	@echo "test: fetching the official SDKs that drive the emulator (once)"
 	@$(BIN)/python -m tests.emulator.sdks.install
 	@echo "test: everything but the browser, without a network"
-	@$(BIN)/python -m fairlead.testing.isolated -- $(BIN)/pytest -n 2 --dist worksteal -q --ignore=tests/e2e/browser
+	@$(ISOLATED) $(BIN)/pytest -n 2 --dist worksteal -q || \
+	  { echo "test: what failed beside others runs once more, alone"; \
+	    $(ISOLATED) $(BIN)/pytest -n 0 -q --last-failed --last-failed-no-failures none; }
 
 conformance: setup
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)
