@@ -41,6 +41,10 @@ _SOURCE = re.compile(r" \(TRUTH [^)]*\)")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
+Rows = dict[str, dict[str, list[bool]]]
+"""Test -> version -> whether each of its cases passed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """One test on one version."""
@@ -94,13 +98,12 @@ def read_outcomes(report: str) -> list[Outcome]:
 
 def render(outcomes: Iterable[Outcome], versions: Sequence[str], day: datetime.date) -> str:
     """The whole document."""
-    marks: dict[str, dict[str, dict[str, str]]] = {}
+    rows: dict[str, Rows] = {}
     for one in outcomes:
-        row = marks.setdefault(one.module, {}).setdefault(one.test, {})
-        # With other parameters besides the version, the worst outcome counts.
-        row[one.version] = FAILED if not one.passed else row.get(one.version, PASSED)
+        row = rows.setdefault(one.module, {}).setdefault(one.test, {})
+        row.setdefault(one.version, []).append(one.passed)
     parts = [_head(versions, day)]
-    parts += [_section(module, marks[module], versions) for module in sorted(marks)]
+    parts += [_section(module, rows[module], versions) for module in sorted(rows)]
     parts.append(_differences(versions))
     return "\n".join(parts)
 
@@ -116,7 +119,7 @@ and under a scripted model. `make test` runs the same on 2.1.38 and 2.1.325.
 """
 
 
-def _section(module: str, rows: dict[str, dict[str, str]], versions: Sequence[str]) -> str:
+def _section(module: str, rows: Rows, versions: Sequence[str]) -> str:
     lines = [
         f"## {_title(module)}",
         "",
@@ -124,10 +127,17 @@ def _section(module: str, rows: dict[str, dict[str, str]], versions: Sequence[st
         "",
         *_heading("scenario", versions),
     ]
-    for test, marks in rows.items():
-        cells = [marks.get(version, ABSENT) for version in versions]
+    for test, row in rows.items():
+        cells = [_cell(row.get(version, [])) for version in versions]
         lines.append(_row(test.removeprefix("test_").replace("_", " "), cells))
     return "\n".join([*lines, ""])
+
+
+def _cell(cases: Sequence[bool]) -> str:
+    """All cases of one test on one version: most have one, some have other parameters too."""
+    if not cases or all(cases):
+        return PASSED if cases else ABSENT
+    return FAILED if len(cases) == 1 else f"{FAILED} {cases.count(False)} of {len(cases)}"
 
 
 def _title(module: str) -> str:

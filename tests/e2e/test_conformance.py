@@ -20,9 +20,9 @@ REPORT = """<testsuites><testsuite>
 DAY = datetime.date(2026, 1, 2)
 
 
-def test_the_worst_outcome_of_a_test_on_a_version_counts() -> None:
+def test_a_test_with_several_cases_passes_on_a_version_if_all_of_them_do() -> None:
     table = render(read_outcomes(REPORT), ["2.1.38", "2.1.325"], DAY)
-    assert "| it ends | ✓ | ✗ |" in table
+    assert "| it ends | ✓ | ✗ 1 of 2 |" in table
     assert "| only here | – | ✓ |" in table
 
 

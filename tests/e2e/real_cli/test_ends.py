@@ -101,17 +101,23 @@ async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage)
     """TRUTH 1.5: SIGTERM 143; trap 29."""
     gate = Gate()
     stage.model.push(reply("Never.").but(hold=gate))
-    async with stage.session() as session, asyncio.timeout(TURN_S):
+    session = stage.session()
+    witness = Witness.of(session)
+    async with session, asyncio.timeout(TURN_S):
         turn = await session.send("one")
         await gate.reached()
         assert session.pid is not None
         os.kill(session.pid, signal.SIGTERM)
+        await witness.until(lambda: witness.returncode is not None)
         with pytest.raises(AgentExited) as failure:
-            await turn
-        assert failure.value.returncode == 143
-        assert "SIGTERM" in failure.value.hint
-        with pytest.raises(AgentExited):
             await session.send("two")
+        assert failure.value.returncode == witness.returncode == 143
+        assert "SIGTERM" in failure.value.hint
+        try:
+            # At times 2.1.220 finds the time to end the turn before it goes.
+            assert (await turn).subtype == "error_during_execution"
+        except AgentExited as exited:
+            assert exited is failure.value  # noqa: PT017  either way is right
 
 
 async def test_a_cli_that_is_interrupted_by_a_signal_ends_with_0_and_not_well(
