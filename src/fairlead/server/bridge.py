@@ -151,8 +151,10 @@ class _BridgeClient:
         if view is None:
             return
         prompt = intents.Send(session=view.session, text=str(given["text"]), uuid=str(uuid.uuid4()))
-        if await self._act(prompt) is not None:
-            await self._send({"type": "status", "status": "running", "sessionId": view.session})
+        # Told before it is carried out: a short turn can be over before the intent's result is.
+        await self._send_all(view.sending())
+        if await self._act(prompt) is None:
+            await self._send_all(view.refused())
 
     async def _decide(self, given: Given, decision: str) -> None:
         found = await self._pending(given, str(given["id"]))

@@ -20,7 +20,8 @@ __all__ = ["BridgeView", "status_of"]
 SECTIONS = ("items", "turns", "pending", "status")
 
 WAITING = ("awaiting_approval",)
-RESTING = ("ready", "idle", "ended", "disconnected", "error", "starting")
+RESTING_ALIVE = ("starting", "ready", "idle", "error")
+RESTING = (*RESTING_ALIVE, "ended", "disconnected")
 
 Out = dict[str, Any]
 
@@ -40,6 +41,17 @@ class BridgeView:
         self.state: dict[str, Any] = {"items": [], "turns": [], "pending": [], "status": {}}
         self._told: dict[str, str] = {}
         self._status = ""
+        self._ended_before_sending: int | None = None
+
+    def sending(self) -> list[Out]:
+        """A prompt is on its way: running from this moment (seed 002 §8), whatever comes of it."""
+        self._ended_before_sending = self._ended_turns()
+        return self._tell_status("running")
+
+    def refused(self) -> list[Out]:
+        """The prompt did not go: what was told of it is taken back."""
+        self._ended_before_sending = None
+        return self._tell_status(self._status_now())
 
     def take(self, message: FromServer) -> list[Out]:
         """The messages that a snapshot or changes make."""
@@ -79,11 +91,34 @@ class BridgeView:
                 out.append(_permission_request(row))
         if quietly:
             out = [one for one in out if one["type"] == "permission_request"]
-        status = status_of(str(self.state["status"].get("state", "")))
-        if status != self._status:
-            self._status = status
-            out.append({"type": "status", "status": status})
-        return [{**one, "sessionId": self.session} for one in out]
+        told = [{**one, "sessionId": self.session} for one in out]
+        if self._still_resting():
+            return told
+        self._ended_before_sending = None
+        return told + self._tell_status(self._status_now())
+
+    def _still_resting(self) -> bool:
+        """Whether the rest that the state shows is the one from before the prompt that was sent.
+
+        Changes are merged, so a whole short turn may show as no change of the state at all; and
+        a process may still be coming up when its first prompt is sent.
+        """
+        return (
+            self._ended_before_sending == self._ended_turns()
+            and self.state["status"].get("state", "") in RESTING_ALIVE
+        )
+
+    def _ended_turns(self) -> int:
+        return sum(turn["outcome"] is not None for turn in self.state["turns"])
+
+    def _status_now(self) -> str:
+        return status_of(str(self.state["status"].get("state", "")))
+
+    def _tell_status(self, status: str) -> list[Out]:
+        if status == self._status:
+            return []
+        self._status = status
+        return [{"type": "status", "status": status, "sessionId": self.session}]
 
     def _news(self, item: dict[str, Any]) -> list[Out]:
         """What is new of an item since it was last told."""
