@@ -58,15 +58,27 @@ check: setup $(NODE_STAMP)
 	@$(NPM) run --silent check
 	@$(NPM) run --silent test
 
+BROWSER := tests/e2e/browser
+OTHERS := tests --ignore $(BROWSER)
+
+# $(call pytest,which tests,how to spread them): what failed beside others gets one try alone.
+define pytest
+$(ISOLATED) $(BIN)/pytest $(1) $(2) -q || \
+	  { echo "test: what failed beside others runs once more, alone"; \
+	    $(ISOLATED) $(BIN)/pytest $(1) -n 0 -q --last-failed --last-failed-no-failures none; }
+endef
+
 test: check web
 	@echo "test: fetching the real CLIs $(CLI_VERSIONS) (once, into the user's cache)"
 	@$(BIN)/python -m fairlead.testing.real_cli $(CLI_VERSIONS)
 	@echo "test: fetching the official SDKs that drive the emulator (once)"
 	@$(BIN)/python -m tests.emulator.sdks.install
+	@echo "test: making sure of a Chromium"
+	@$(BIN)/python -m tests.e2e.browser.chromium
 	@echo "test: everything but the browser, without a network"
-	@$(ISOLATED) $(BIN)/pytest -n 2 --dist worksteal -q || \
-	  { echo "test: what failed beside others runs once more, alone"; \
-	    $(ISOLATED) $(BIN)/pytest -n 0 -q --last-failed --last-failed-no-failures none; }
+	@$(call pytest,$(OTHERS),-n 2 --dist worksteal)
+	@echo "test: the web app in Chromium"
+	@$(call pytest,$(BROWSER),-n 2)
 
 conformance: setup
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)

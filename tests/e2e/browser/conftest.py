@@ -1,0 +1,106 @@
+"""Fixtures for tests in a real Chromium. They have a pytest run of their own (`make test`).
+
+`visit`     opens a page on a server and signs in: `desk = await visit(house)`, with
+            `role=`, `width=`, `height=`, `theme="dark"`, `phone=True`. Every page is closed after
+            the test, which fails for any request to another place and any error on the console.
+`demo`      a server with the demo agent: the tour of the emulator in its scratch project.
+`emulated`  makes a server whose agent plays a script: `house = await emulated(YAML)`.
+`chromium`  the browser itself, one for all tests.
+
+All of it runs on one event loop, so that one browser serves all tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from fairlead.emulator.scenario import read_yaml
+from fairlead.emulator.scratch_project import make_scratch_project
+from fairlead.server.limits import Limits
+from fairlead.testing.emulated import EmulatedClaude
+from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
+from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.house import House, open_house
+
+Visit = Callable[..., Awaitable[Desk]]
+Emulated = Callable[..., Awaitable[House]]
+
+TOUR = Path(__file__).parents[3] / "src" / "fairlead" / "emulator" / "scenarios" / "tour.yaml"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    path = find()
+    assert path is not None, HOW
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS])
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(chromium: Browser) -> AsyncIterator[Visit]:
+    desks: list[Desk] = []
+
+    async def open_desk(
+        house: House,
+        *,
+        role: str | None = "owner",
+        width: int = 1440,
+        height: int = 900,
+        theme: str = "light",
+        phone: bool = False,
+    ) -> Desk:
+        context = await chromium.new_context(
+            viewport={"width": 390, "height": 844} if phone else {"width": width, "height": height},
+            color_scheme="dark" if theme == "dark" else "light",
+            has_touch=phone,
+            reduced_motion="reduce",
+            locale="en-GB",
+        )
+        desks.append(Desk(house, context, await context.new_page()))
+        return await desks[-1].sign_in(role) if role is not None else desks[-1]
+
+    yield open_desk
+    for desk in desks:
+        await desk.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
+    async with AsyncExitStack() as houses:
+
+        async def make(script: Any, *, limits: Limits | None = None) -> House:
+            claude = EmulatedClaude(tmp_path / "claude", script)
+            return await houses.enter_async_context(
+                open_house(
+                    tmp_path,
+                    agent=claude.executable,
+                    project=claude.project,
+                    home=claude.home,
+                    limits=limits,
+                )
+            )
+
+        yield make
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def demo(emulated: Emulated) -> House:
+    house = await emulated(read_yaml(TOUR.read_text(encoding="utf-8")))
+    make_scratch_project(house.project)
+    return house

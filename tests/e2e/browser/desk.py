@@ -1,0 +1,127 @@
+"""A person at a browser: finds things by the names that a screen reader would say.
+
+    desk = await visit(house)
+    await desk.start("edit")
+    await desk.decide("Allow")
+    await desk.expect_words("Written, with your leave.")
+
+Whatever page it shows, it keeps what must never happen: a request to another place, an error on
+the console, a refusal by the content policy. `close` fails the test for any of them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Self
+
+from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Page, Request, expect
+
+from tests.e2e.browser.house import House
+
+__all__ = ["PATIENCE_MS", "Desk"]
+
+PATIENCE_MS = 20_000
+"""How long anything may take to show on two busy cores."""
+
+LOCAL = ("data:", "blob:", "about:")
+
+EXPECTED_ERRORS = ("WebSocket connection to", "net::ERR_", "the server responded with a status of")
+"""What Chromium itself prints when a test takes the server away or is refused on purpose."""
+
+
+class Desk:
+    """One browser tab that is signed in, with what went wrong in it."""
+
+    def __init__(self, house: House, context: BrowserContext, page: Page) -> None:
+        self.house = house
+        self.context = context
+        self.page = page
+        self.strangers: list[str] = []
+        """Requests that left the server's own origin."""
+        self.errors: list[str] = []
+        page.on("request", self._note_request)
+        page.on("console", self._note_console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    async def sign_in(self, role: str = "owner") -> Self:
+        """Open the app by a launch link, as `fairlead serve` prints it."""
+        await self.page.goto(self.house.link(role))
+        await expect(self.page.get_by_role("navigation", name="Sessions")).to_be_visible(
+            timeout=PATIENCE_MS
+        )
+        return self
+
+    async def close(self) -> None:
+        """Leave, and say what must not have happened."""
+        await self.context.close()
+        assert self.strangers == [], "the page asked other places"
+        assert self.errors == [], "the page had errors"
+
+    # Sessions
+
+    async def start(self, prompt: str, **choices: str) -> None:
+        """A new session with its first message, through the dialog; choices by their labels."""
+        await self.page.keyboard.press("n")
+        dialog = self.page.get_by_role("dialog", name="New session")
+        await dialog.get_by_label("First message").fill(prompt)
+        for label, choice in choices.items():
+            await dialog.get_by_label(label).select_option(choice)
+        await dialog.get_by_role("button", name="Start").click()
+        await expect(self.composer).to_be_visible(timeout=PATIENCE_MS)
+
+    @property
+    def composer(self) -> Locator:
+        """Where a person types."""
+        return self.page.get_by_role("textbox", name=re.compile("^Message"))
+
+    async def say(self, text: str) -> None:
+        """Type a message and send it with Enter."""
+        await self.composer.fill(text)
+        await self.composer.press("Enter")
+
+    # What is shown
+
+    @property
+    def transcript(self) -> Locator:
+        return self.page.get_by_role("log", name="Conversation")
+
+    async def expect_words(self, words: str | re.Pattern[str]) -> None:
+        """Wait until the conversation shows these words."""
+        await expect(self.transcript.get_by_text(words).last).to_be_visible(timeout=PATIENCE_MS)
+
+    async def expect_rest(self) -> None:
+        """Wait until the agent has nothing to do."""
+        await self.expect_state("Your turn")
+
+    async def expect_state(self, words: str | re.Pattern[str]) -> None:
+        """Wait for the state that stands beside the session's title."""
+        shown = self.page.get_by_role("main").get_by_role("status").filter(has_text=words)
+        await expect(shown.first).to_be_visible(timeout=PATIENCE_MS)
+
+    async def picture(self, path: Path) -> None:
+        """A screenshot, for somebody to look at."""
+        await self.page.screenshot(path=path)
+
+    # What waits for an answer
+
+    @property
+    def decision(self) -> Locator:
+        """The one thing that needs the person."""
+        return self.page.get_by_role("main").get_by_role("dialog").first
+
+    async def decide(self, button: str) -> None:
+        """Press a button of what waits, as soon as it may be pressed."""
+        wanted = self.decision.get_by_role("button", name=button, exact=True).first
+        await expect(wanted).to_be_enabled(timeout=PATIENCE_MS)
+        await wanted.click()
+
+    # What must never happen
+
+    def _note_request(self, request: Request) -> None:
+        if not request.url.startswith((self.house.base, *LOCAL)):
+            self.strangers.append(request.url)
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(one in message.text for one in EXPECTED_ERRORS):
+            self.errors.append(message.text)

@@ -1,0 +1,83 @@
+"""A whole server for a browser to visit: any agent, in folders of the test's own.
+
+    async with open_house(tmp_path, agent=claude.executable, project=claude.project) as house:
+        await page.goto(house.link())
+
+In this process and on the tests' own event loop, so that a test can look behind the page: at the
+store, the registry and what the agent was told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.host.options import Options
+from fairlead.host.process import Graces
+from fairlead.server.limits import Limits
+from fairlead.server.policy import Policy
+from fairlead.server.service import Address, Service, open_service
+
+__all__ = ["House", "open_house"]
+
+QUICK = Graces(after_eof=2.0, after_term=2.0, after_kill=5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """A running server."""
+
+    service: Service
+    project: Path
+
+    @property
+    def base(self) -> str:
+        return self.service.base_url
+
+    def link(self, role: str = "owner") -> str:
+        """A link that lets one browser in, once."""
+        return self.service.launch_link(role)
+
+
+@asynccontextmanager
+async def open_house(
+    folder: Path,
+    *,
+    agent: Path,
+    project: Path,
+    env: Mapping[str, str] | None = None,
+    home: Path | None = None,
+    limits: Limits | None = None,
+    port: int = 0,
+) -> AsyncIterator[House]:
+    """Serve until the end of the block; `env` is the agent's whole environment where it is given."""
+    options = Options(
+        agent=agent,
+        cwd=project,
+        env=dict(env or {}),
+        inherit_env=env is None,
+        graces=QUICK,
+    )
+    policy = Policy(
+        roots=(project,),
+        env=dict(env or {}),
+        inherit_env=env is None,
+    )
+    async with open_service(
+        data=folder / "data",
+        options=options,
+        agent="demo",
+        address=Address(port=port),
+        policy=policy,
+        limits=limits,
+        projects=home / ".claude" / "projects" if home is not None else None,
+    ) as service:
+        running = asyncio.create_task(service.run())
+        try:
+            yield House(service, project)
+        finally:
+            service.stop()
+            await asyncio.wait_for(running, 30)
