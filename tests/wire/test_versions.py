@@ -103,6 +103,7 @@ AT = {
     "plan_in_input": "yyyy.",
     "cost_continues_on_resume": "....y",
     "hook_callback_fails_closed": "....y",
+    "auth_status": "..yyy",
     "auto_mode": "..yyy",
     "delegate_mode": "yy...",
     "resume_by_title": "..yyy",

@@ -56,7 +56,8 @@ async def choose(arguments: argparse.Namespace) -> AsyncIterator[Agent]:
         "record": arguments.record,
     }
     if name != DEMO:
-        yield Agent(f"{name} in {arguments.cwd}.", {**chosen, "agent": name, "cwd": arguments.cwd})
+        where = _whole_path(arguments.cwd)
+        yield Agent(f"{name}, in {where}", {**chosen, "agent": name, "cwd": arguments.cwd})
         return
     async with _demo() as agent:
         yield Agent(agent.introduction, {**chosen, **agent.options}, demo=True)
@@ -80,3 +81,7 @@ async def _demo() -> AsyncIterator[Agent]:
                 "inherit_env": False,
             },
         )
+
+
+def _whole_path(folder: str) -> Path:
+    return Path(folder).resolve()

@@ -45,9 +45,15 @@ async def _cli(name: str) -> list[tuple[bool, str]]:
     try:
         executable = agent.find(name, os.environ.get("PATH"))
         version = await agent.version_of(executable, os.environ)
+        logged_in = await agent.is_logged_in(executable, version, os.environ)
     except FairleadError as problem:
         return [(False, str(problem))]
-    return [(version >= OLDEST, f"{executable}: {_judge(version)}")]
+    findings = [(version >= OLDEST, f"{executable}: {_judge(version)}")]
+    if logged_in is False:
+        findings.append((False, f"not logged in: start `{name}` in a terminal and say /login"))
+    elif logged_in:
+        findings.append((True, "logged in"))
+    return findings
 
 
 def _judge(version: Version) -> str:

@@ -50,7 +50,7 @@ def prepare(given: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup
         arguments = read_flags(given, profile)
     except BadFlags as problem:
         raise NoStart(code=1, stderr=f"{problem}\n") from None
-    _answer_at_once(arguments, profile)
+    _answer_at_once(given, arguments, profile)
     place = _place(environ, cwd)
     _refuse_root(arguments, place)
     servers, problems = _servers(arguments, place, profile)
@@ -70,12 +70,15 @@ def prepare(given: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup
     )
 
 
-def _answer_at_once(arguments: Arguments, profile: Profile) -> None:
+def _answer_at_once(given: Sequence[str], arguments: Arguments, profile: Profile) -> None:
     if arguments.has("--version"):
         raise NoStart(code=0, stdout=f"{profile.version} (Claude Code)\n")
     if arguments.has("--help"):
         text = "Usage: claude [options] [prompt]\n\nFairlead's emulator of the CLI.\n"
         raise NoStart(code=0, stdout=text)
+    if list(given) == ["auth", "status"] and profile.is_modern:
+        told = {"loggedIn": True, "authMethod": "api_key", "apiProvider": "firstParty"}
+        raise NoStart(code=0, stdout=json.dumps(told, indent=2) + "\n")
     doomed = arguments.has("--agents") and arguments.has("--agent")
     if doomed and not profile.is_modern:
         raise NoStart(code=0)  # silent, as the real one is (TRUTH 4)

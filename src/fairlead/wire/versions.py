@@ -136,6 +136,9 @@ class Feature(Enum):
     """A hook callback that is not answered stops the tool; earlier ones run it (TRUTH 1.8)."""
 
     # What may be asked for
+    AUTH_STATUS = ("auth_status", _since(120))
+    """`claude auth status` tells in JSON whether somebody is logged in; to 2.1.38 it would be a
+    prompt (tried)."""
     AUTO_MODE = ("auto_mode", _since(71))
     """--permission-mode=auto exists (tried)."""
     DELEGATE_MODE = ("delegate_mode", _before(47))
