@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.emulator.catalogue import Model
+from fairlead.emulator.descriptions import AGENTS, COMMANDS
 from fairlead.emulator.session import Session
 
 __all__ = ["Introduction"]
@@ -68,7 +69,7 @@ class Introduction:
         for name in names:
             entry: dict[str, Any] = {
                 "name": name,
-                "description": f"The command /{name}, as the emulator has it",
+                "description": COMMANDS.get(name) or _first_line(s.custom_commands.get(name, "")),
                 "argumentHint": catalogue.argument_hints.get(name, ""),
             }
             if s.profile.is_modern:
@@ -106,11 +107,14 @@ class Introduction:
         """The subagents that can be started."""
         s = self._session
         built_in = [
-            {"name": name, "description": f"The agent {name}, as the emulator has it"}
-            for name in s.profile.catalogue.agents
+            {"name": name, "description": AGENTS[name]} for name in s.profile.catalogue.agents
         ]
         own = [
             {"name": name, "description": str(about.get("description", ""))}
             for name, about in s.agents.items()
         ]
         return built_in + own
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip("# ") for line in text.splitlines() if line.strip()), "")
