@@ -200,3 +200,13 @@ async def test_S32_the_best_match_comes_first(store: SqliteStore) -> None:
     short = TextItem(id="short", text="rope rope", complete=True)
     await store.index_items("s", [long, short])
     assert [one.item for one in await store.search("rope")] == ["short", "long"]
+
+
+async def test_S41_what_was_forgotten_of_a_session_is_not_found_and_can_come_again(
+    filled: SqliteStore,
+) -> None:
+    await filled.forget_items("s1")
+    assert {hit.session for hit in await filled.search("rope")} == {"s2"}
+    await filled.forget_items("nobody")
+    await filled.index_items("s1", ITEMS)
+    assert {hit.session for hit in await filled.search("rope")} == {"s1", "s2"}

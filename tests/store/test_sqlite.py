@@ -6,10 +6,13 @@ import asyncio
 import random
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fairlead.store.audit import AuditRecord
+from fairlead.store.code_version import code_version
+from fairlead.store.connection import connect
 from fairlead.store.devices import Device
 from fairlead.store.drafts import Draft
 from fairlead.store.folder import DATABASE
@@ -29,10 +32,10 @@ class TestSqliteLog(LogContract):
         return store
 
 
-class TestSqliteLogThatWaitsForTheDisk(LogContract):
+class TestSqliteLogThatDoesNotWaitForTheDisk(LogContract):
     @pytest.fixture
     async def log(self, folder: Path):  # type: ignore[no-untyped-def]
-        async with SqliteStore(folder, survive_power_loss=True) as store:
+        async with SqliteStore(folder, survive_power_loss=False) as store:
             yield store
 
 
@@ -65,11 +68,30 @@ async def test_S1_numbers_go_on_where_they_were_after_restarts(folder: Path) -> 
 async def test_S2_everything_is_there_after_a_restart(folder: Path) -> None:
     async with SqliteStore(folder) as store:
         await store.append("a", new(b"1", b"2"))
-        await store.keep_snapshot("a", StoredSnapshot(2, {"items": [1]}))
+        await store.keep_snapshot("a", StoredSnapshot(2, "v1", (b"x", b"y")))
     async with SqliteStore(folder) as store:
         assert await lines_of(store, "a") == [b"1", b"2"]
-        assert await store.latest_snapshot("a") == StoredSnapshot(2, {"items": [1]})
+        assert await store.latest_snapshot("a", "v1") == StoredSnapshot(2, "v1", (b"x", b"y"))
         assert await store.append("a", new(b"3")) == 3
+
+
+@pytest.mark.parametrize(("waits", "level"), [(None, 2), (True, 2), (False, 1)])
+async def test_S40_a_commit_waits_for_the_disk_unless_told_otherwise(
+    folder: Path, waits: bool | None, level: int
+) -> None:
+    opened: list[sqlite3.Connection] = []
+
+    def watched(path: Path, read_only: bool) -> sqlite3.Connection:
+        db = connect(path, read_only)
+        if not read_only:
+            opened.append(db)
+        return db
+
+    chosen: dict[str, Any] = {} if waits is None else {"survive_power_loss": waits}
+    async with SqliteStore(folder, connect=watched, **chosen) as store:
+        await store.append("a", new(b"x"))
+        levels = {db.execute("PRAGMA synchronous").fetchone()[0] for db in opened}
+    assert levels == {level}
 
 
 async def test_S3_events_intent_and_audit_are_stored_together(store: SqliteStore) -> None:
@@ -102,16 +124,45 @@ async def test_S5_a_write_that_is_wrong_fails_alone(store: SqliteStore) -> None:
     assert store.state.ok
 
 
-async def test_S6_a_damaged_snapshot_is_passed_over(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE snapshot_parts SET body = x'00ff' WHERE seq = 2 AND number = 1",
+        "UPDATE snapshot_parts SET body = 'text' WHERE seq = 2 AND number = 1",
+        "UPDATE snapshot_parts SET seq = 3 WHERE seq = 2",
+        "DELETE FROM snapshot_parts WHERE seq = 2 AND number = 0",
+        "DELETE FROM snapshot_parts WHERE seq = 2 AND number = 2",
+        "DELETE FROM snapshots WHERE seq = 2",
+        "UPDATE snapshots SET parts = 4 WHERE seq = 2",
+    ],
+)
+async def test_S6_a_damaged_snapshot_is_passed_over(folder: Path, damage: str) -> None:
+    older = StoredSnapshot(1, "v1", (b"older",))
     async with SqliteStore(folder) as store:
-        await store.keep_snapshot("a", StoredSnapshot(1, {"n": 1}))
-        await store.keep_snapshot("a", StoredSnapshot(2, {"n": 2}))
+        await store.keep_snapshot("a", older)
+        await store.keep_snapshot("a", StoredSnapshot(2, "v1", (b"a", b"b", b"c")))
     db = sqlite3.connect(folder / DATABASE)
     with db:
-        db.execute("UPDATE snapshots SET state = x'00ff' WHERE seq = 2")
+        assert db.execute(damage).rowcount > 0
     db.close()
     async with SqliteStore(folder) as store:
-        assert await store.latest_snapshot("a") == StoredSnapshot(1, {"n": 1})
+        assert await store.latest_snapshot("a", "v1") == older
+
+
+async def test_S6_only_the_last_snapshots_take_room(folder: Path) -> None:
+    async with SqliteStore(folder) as store:
+        for seq in range(1, 6):
+            await store.keep_snapshot("a", StoredSnapshot(seq, "v1", (b"x", b"y")))
+        await store.keep_snapshot("a", StoredSnapshot(5, "v1", (b"z",)))
+    db = sqlite3.connect(folder / DATABASE)
+    found = db.execute("SELECT seq, number FROM snapshot_parts ORDER BY seq, number").fetchall()
+    db.close()
+    assert found == [(4, 0), (4, 1), (5, 0)]
+
+
+def test_S6_the_version_of_the_code_is_the_same_each_time() -> None:
+    assert code_version() == code_version()
+    assert len(code_version()) == 32
 
 
 async def test_S7_the_epoch_stays_through_restarts(folder: Path) -> None:

@@ -196,7 +196,7 @@ async def work(folder: Path, connect: Connect) -> list[bytes]:
             assert last == len(acknowledged)
             assert await store.intent_result("c", number + 1) == b"{}"
         try:
-            await store.keep_snapshot("a", StoredSnapshot(1, {"n": 1}))
+            await store.keep_snapshot("a", StoredSnapshot(1, "v1", (b"1", b"2")))
             await store.index_items("a", [{"id": "p", "kind": "prompt", "text": "words"}])
         except StoreUnavailable:
             pass

@@ -229,6 +229,49 @@ def test_T50_an_edited_input_is_marked() -> None:
     assert decision["edited"] is True
 
 
+def test_T134_what_a_person_made_of_a_call_is_what_ran_and_what_was_asked_is_kept() -> None:
+    story = running().cli(asks()).host(allow(updatedInput={"command": "pwd"}))
+    tool = story.cli(gives("/somewhere")).tool()
+    assert tool.input == {"command": "pwd"}
+    assert tool.decision is not None
+    assert tool.decision["asked"] == {"command": "ls"}
+
+
+@pytest.mark.parametrize("version", ["2.1.38", "2.1.325"])
+def test_T134_a_real_cli_ran_what_the_item_says(version: str) -> None:
+    transcript = fold(stream(f"{version}/perm_edit_changed"))
+    (tool,) = (one for one in transcript.items if isinstance(one, ToolItem) and one.name == "Edit")
+    assert tool.decision is not None
+    assert (tool.input["new_string"], tool.decision["asked"]["new_string"]) == ("2!", "TWO")
+    patch = tool.structured["structuredPatch"][0]["lines"]
+    assert any("2!" in line for line in patch)
+    assert not any("TWO" in line for line in patch)
+
+
+def test_T134_an_input_that_was_not_changed_is_asked_and_run_in_one() -> None:
+    decision = running().cli(asks()).host(allow()).tool().decision
+    assert decision is not None
+    assert "asked" not in decision
+
+
+def test_T134_a_denied_call_keeps_what_it_asked_for() -> None:
+    tool = running().cli(asks()).host(deny(updatedInput={"command": "pwd"})).tool()
+    assert tool.input == {"command": "ls"}
+
+
+def test_T134_answers_to_a_question_are_no_other_input() -> None:
+    asked = {"questions": [{"question": "Red?"}]}
+    story = Story().cli(init(), calls("AskUserQuestion", input=asked))
+    story.cli(asks("AskUserQuestion", input=asked))
+    tool = story.host(allow(updatedInput={**asked, "answers": {"Red?": "yes"}})).tool()
+    assert tool.input == asked
+
+
+def test_T134_the_finished_block_of_a_call_does_not_undo_the_change() -> None:
+    story = Story().cli(init(), asks()).host(allow(updatedInput={"command": "pwd"}))
+    assert story.cli(calls()).tool().input == {"command": "pwd"}
+
+
 def test_T50_a_withdrawn_request_lets_the_tool_go_on() -> None:
     assert running().cli(asks(), withdraws()).tool().state == "running"
 

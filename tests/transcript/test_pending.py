@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.transcript.facts import Decided, ProcessExited
+from fairlead.transcript.facts import Decided, PlanShown, ProcessExited
 from fairlead.wire.inputs import AnswerError
 from tests.transcript.recordings import fold, stream
 from tests.transcript.story import (
@@ -187,3 +187,15 @@ def test_T83_two_reads_wait_at_once_in_real_life(version: str) -> None:
     for number in range(len(told)):
         most = max(most, len(fold(told[: number + 1]).pending))
     assert most == 2
+
+
+def test_T137_the_words_of_a_plan_can_come_later() -> None:
+    story = Story().cli(init(), calls("ExitPlanMode", input={}), asks("ExitPlanMode", input={}))
+    story.host(PlanShown("asked", "# First\nthen"))
+    (request,) = story.pending()
+    assert request.details["plan"] == "# First\nthen"
+
+
+def test_T137_a_plan_that_nobody_waits_for_changes_nothing() -> None:
+    story = Story().cli(init()).host(PlanShown("nobody", "# Plan"))
+    assert story.pending() == ()

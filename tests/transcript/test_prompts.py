@@ -8,7 +8,9 @@ from fairlead.transcript.facts import (
     ProcessExited,
     ProcessStarted,
     PromptCancelled,
+    PromptEdited,
     PromptHeld,
+    PromptsReordered,
 )
 from fairlead.transcript.model import PromptItem
 from fairlead.wire.blocks import DocumentBlock, ImageBlock, Source, TextBlock
@@ -249,3 +251,43 @@ def test_T31_what_another_host_wrote_and_nobody_knows_is_kept() -> None:
 def test_T31_control_lines_of_another_host_are_no_news() -> None:
     story = Story().host(UnknownInput(raw=b'{"type":"control_cancel_request","request_id":"x"}'))
     assert story.items() == ()
+
+
+def test_T135_a_held_prompt_can_get_other_words() -> None:
+    uuid = fresh()
+    story = Story().host(PromptHeld(prompt("first", uuid)), PromptHeld(prompt("second")))
+    story.host(PromptEdited(prompt("/compact now", uuid)))
+    assert story.prompts() == ["/compact now held", "second held"]
+    assert story.item(uuid).command == "compact"
+
+
+def test_T135_a_prompt_that_was_written_keeps_its_words() -> None:
+    uuid = fresh()
+    story = Story().host(PromptHeld(prompt("first", uuid)), prompt("first", uuid))
+    story.host(PromptEdited(prompt("other", uuid)))
+    assert story.prompts() == ["first sent"]
+
+
+def test_T135_held_prompts_can_be_put_into_another_order() -> None:
+    one, two, three, sent = fresh(), fresh(), fresh(), fresh()
+    story = Story().host(prompt("sent", sent))
+    story.host(
+        *(
+            PromptHeld(prompt(name, name_id))
+            for name, name_id in (("one", one), ("two", two), ("three", three))
+        )
+    )
+    story.host(PromptsReordered((three, sent, one, two)))
+    assert story.prompts() == ["sent sent", "three held", "one held", "two held"]
+    assert [one.text for one in story.transcript.held] == ["three", "one", "two"]
+
+
+def test_T136_what_the_host_holds_is_there_whole_until_it_goes() -> None:
+    first = prompt("first", fresh(), priority="now")
+    second, third = prompt("second"), prompt("third")
+    story = Story().host(PromptHeld(first), PromptHeld(second), PromptHeld(third))
+    assert list(story.transcript.held) == [first, second, third]
+    story.host(first, PromptCancelled(second.uuid))
+    assert list(story.transcript.held) == [third]
+    story.host(ProcessExited(returncode=0))
+    assert list(story.transcript.held) == [third]

@@ -92,9 +92,19 @@ def test_T35_a_draft_without_a_finished_block_goes(name: str, lines: list[Line])
     assert "text draft" not in story.shown()
 
 
-def test_T35_so_it_does_when_the_process_goes() -> None:
+def test_T138_words_stay_cut_off_when_the_process_goes() -> None:
     story = Story().cli(init(), message_start(), block_start(), delta("draft"))
-    assert story.host(ProcessExited(returncode=1)).items() == ()
+    (item,) = story.host(ProcessExited(returncode=1)).items()
+    assert isinstance(item, TextItem)
+    assert (item.text, item.complete, item.aborted) == ("draft", True, True)
+
+
+def test_T138_so_does_thinking_and_a_half_call_goes() -> None:
+    start = block_start(tool_use("tool-1", "Bash", {}), index=1)
+    story = Story().cli(init(), message_start(), block_start(THINKING), thinking_delta("hm"), start)
+    (item,) = story.host(ProcessExited(returncode=1)).items()
+    assert isinstance(item, ThinkingItem)
+    assert (item.text, item.complete) == ("hm", True)
 
 
 def test_T35_drafts_of_tools_go_too() -> None:

@@ -98,6 +98,8 @@ class CliSessions:
         self._by_id: dict[str, str] = {}
         self._listed: list[CliSession] | None = None
         self._loaded = False
+        self.complete = False
+        """Whether all files were looked at once, so that what is not listed is not there."""
         self._busy = asyncio.Lock()
 
     async def refresh(self, progress: Callable[[Progress], None] | None = None) -> Changed:
@@ -105,7 +107,9 @@ class CliSessions:
         async with self._busy:
             await self._load()
             stamps = await asyncio.to_thread(sweep, self.projects)
-            return await self._take(stamps, self._files.keys() - stamps.keys(), progress)
+            found = await self._take(stamps, self._files.keys() - stamps.keys(), progress)
+            self.complete = True
+            return found
 
     def sessions(self) -> list[CliSession]:
         """All sessions as of the last refresh, the last active first."""
@@ -128,14 +132,17 @@ class CliSessions:
         path = self.projects / self._by_id[session]
         return await asyncio.to_thread(read_session, path)
 
-    async def watch(self, interval: float = 1.0) -> AsyncGenerator[Changed, None]:
+    async def watch(
+        self, interval: float = 1.0, progress: Callable[[Progress], None] | None = None
+    ) -> AsyncGenerator[Changed, None]:
         """What changes from now on: new sessions, new lines, files that are gone.
 
         Busy files are looked at in each round, all files in every tenth.
         """
         rounds = 0
         while True:
-            found = await (self._look_at_hot() if rounds % ROUNDS_PER_SWEEP else self.refresh())
+            sweeps = rounds % ROUNDS_PER_SWEEP == 0
+            found = await (self.refresh(progress) if sweeps else self._look_at_hot())
             rounds += 1
             if found:
                 yield found

@@ -8,7 +8,7 @@ the embedded form. An event is one line of the CLI, one line to the CLI, or one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -38,10 +38,15 @@ class Event(Struct, frozen=True):
 
 
 class StoredSnapshot(Struct, frozen=True):
-    """A transcript at one event, so that a restart need not fold from the first."""
+    """A session at one event, so that a restart need not fold from the first.
+
+    The parts are whatever the one who gives it can go on from; `version` names that code, which
+    alone can read them.
+    """
 
     seq: int
-    state: dict[str, Any]
+    version: str
+    parts: tuple[bytes, ...]
 
 
 class StoreUnavailable(Exception):
@@ -77,5 +82,5 @@ class Log(Protocol):
     async def keep_snapshot(self, session: str, snapshot: StoredSnapshot) -> None:
         """Keep a snapshot beside the events; it may be forgotten, the events may not."""
 
-    async def latest_snapshot(self, session: str) -> StoredSnapshot | None:
-        """The newest snapshot of a session."""
+    async def latest_snapshot(self, session: str, version: str) -> StoredSnapshot | None:
+        """The newest snapshot of a session that this version made; None if it is damaged."""

@@ -5,7 +5,6 @@ Keeps every rule of `Log` but durability.
 
 from __future__ import annotations
 
-import copy
 import uuid
 from collections.abc import Sequence
 
@@ -49,16 +48,17 @@ class MemoryLog:
         return len(self._events.get(session, ()))
 
     async def keep_snapshot(self, session: str, snapshot: StoredSnapshot) -> None:
-        """Keep a copy of a snapshot, unless a newer one is there."""
+        """Keep a snapshot, unless a newer one is there."""
         if self._closed:
             raise StoreUnavailable("the log is closed", code="closed")
         before = self._snapshots.get(session)
         if before is None or before.seq <= snapshot.seq:
-            self._snapshots[session] = copy.deepcopy(snapshot)
+            self._snapshots[session] = snapshot
 
-    async def latest_snapshot(self, session: str) -> StoredSnapshot | None:
-        """The newest snapshot of a session."""
-        return copy.deepcopy(self._snapshots.get(session))
+    async def latest_snapshot(self, session: str, version: str) -> StoredSnapshot | None:
+        """The newest snapshot of a session that this version made."""
+        found = self._snapshots.get(session)
+        return found if found is not None and found.version == version else None
 
     async def close(self) -> None:
         """Take nothing more."""

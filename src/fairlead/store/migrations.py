@@ -64,5 +64,19 @@ _SEARCH = (
     " INSERT INTO entry_words (rowid, body) VALUES (new.id, new.body); END",
 )
 
-MIGRATIONS = (Migration(1, _LOG), Migration(2, _TABLES), Migration(3, _SEARCH))
+_PARTS = (
+    "DROP TABLE snapshots",
+    "CREATE TABLE snapshots (stream INTEGER NOT NULL, seq INTEGER NOT NULL, version TEXT NOT NULL,"
+    " parts INTEGER NOT NULL, PRIMARY KEY (stream, seq)) WITHOUT ROWID",
+    "CREATE TABLE snapshot_parts (stream INTEGER NOT NULL, seq INTEGER NOT NULL,"
+    " number INTEGER NOT NULL, checksum INTEGER NOT NULL, body BLOB NOT NULL,"
+    " PRIMARY KEY (stream, seq, number))",
+)
+
+MIGRATIONS = (
+    Migration(1, _LOG),
+    Migration(2, _TABLES),
+    Migration(3, _SEARCH),
+    Migration(4, _PARTS),
+)
 """All steps; the number of the last is the version this Fairlead reads and writes."""

@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairlead.store.streams import place
+from fairlead.store.streams import key_of, place
 from fairlead.transcript import plain
 from fairlead.transcript.model import FINAL_TOOL_STATES
 
-__all__ = ["KINDS", "Entry", "Filters", "Hit", "Piece", "entries", "find", "put"]
+__all__ = ["KINDS", "Entry", "Filters", "Hit", "Piece", "entries", "find", "forget", "put"]
 
 KINDS = ("prompt", "answer", "command", "path", "error")
 """What an entry can be."""
@@ -101,6 +101,13 @@ def put(session: str, new: Sequence[Entry], project: str, db: sqlite3.Connection
         " WHERE body <> excluded.body",
         [(stream, one.item, one.kind, one.at, one.body) for one in new],
     )
+
+
+def forget(session: str, db: sqlite3.Connection) -> None:
+    """Let nothing of a session be found any more."""
+    stream = key_of(db, session)
+    if stream is not None:
+        db.execute("DELETE FROM entries WHERE stream = ?", (stream,))
 
 
 def find(db: sqlite3.Connection, query: str, filters: Filters) -> list[Hit]:

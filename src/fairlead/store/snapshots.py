@@ -1,83 +1,109 @@
-"""The snapshots table: a transcript at some event, packed; the last `KEPT` of each session.
+"""The snapshots tables: a session at some event, in parts; the last `KEPT` of each session.
 
-Packed and unpacked row by row: JSON of many megabytes in one call would hold the interpreter
-and with it the event loop, though it happens in another thread.
+The parts are written some at a time, so that events need not wait for a long one, and count
+when their head is there. Who makes them and what is in them is not known here: `version` says whose
+they are, and a checksum for each part that nobody changed them. Anything wrong is as good as
+no snapshot.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import zlib
-from typing import Any
-
-import msgspec
+from collections.abc import Iterable, Iterator, Sequence
+from zlib import crc32
 
 from fairlead.store.log import StoredSnapshot
 from fairlead.store.streams import key_of, take_key
 
-__all__ = ["KEPT", "latest", "pack", "put", "unpack"]
+__all__ = ["KEPT", "finish", "latest", "portions", "put_parts"]
 
 KEPT = 2
 """One could be damaged; more than two only fill the disk."""
 
-_encode = msgspec.json.Encoder().encode
-_sections = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_rows = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_value = msgspec.json.Decoder().decode
+PORTION_BYTES = 1024 * 1024
+"""Parts in one transaction: about 10 ms of the writer thread."""
 
 
-def pack(state: dict[str, Any]) -> bytes:
-    """A document as compressed JSON."""
-    packer = zlib.compressobj(level=1)
-    parts = []
-    before = b"{"
-    for name, section in state.items():
-        parts.append(packer.compress(before + _encode(name) + b":"))
-        before = b","
-        if isinstance(section, list | tuple) and section:
-            for number, row in enumerate(section):
-                parts.append(packer.compress((b"," if number else b"[") + _encode(row)))
-            parts.append(packer.compress(b"]"))
-        else:
-            parts.append(packer.compress(_encode(section)))
-    parts.append(packer.compress(b"}" if state else b"{}"))
-    parts.append(packer.flush())
-    return b"".join(parts)
+def portions(parts: Sequence[bytes]) -> Iterator[tuple[bytes, ...]]:
+    """The parts in runs of about `PORTION_BYTES`."""
+    some: list[bytes] = []
+    size = 0
+    for part in parts:
+        some.append(part)
+        size += len(part)
+        if size >= PORTION_BYTES:
+            yield tuple(some)
+            some, size = [], 0
+    if some:
+        yield tuple(some)
 
 
-def unpack(packed: bytes) -> dict[str, Any]:
-    """The inverse of `pack`."""
-    sections = _sections(zlib.decompress(packed))
-    return {name: _section(raw) for name, raw in sections.items()}
-
-
-def put(db: sqlite3.Connection, session: str, seq: int, packed: bytes) -> None:
-    """Keep a packed snapshot and forget the oldest."""
+def put_parts(
+    session: str, seq: int, first: int, parts: Sequence[bytes], db: sqlite3.Connection
+) -> None:
+    """Keep some parts of a snapshot that is being written; `first` is the number of the first."""
     stream = take_key(db, session)
-    db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (stream, seq, packed))
+    db.executemany(
+        "INSERT OR REPLACE INTO snapshot_parts VALUES (?, ?, ?, ?, ?)",
+        [
+            (stream, seq, number, _checksum(session, seq, number, part), part)
+            for number, part in enumerate(parts, first)
+        ],
+    )
+
+
+def finish(db: sqlite3.Connection, session: str, snapshot: StoredSnapshot) -> None:
+    """All parts are there: from now on it counts. The oldest are forgotten."""
+    stream, seq, parts = take_key(db, session), snapshot.seq, len(snapshot.parts)
+    db.execute(
+        "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)",
+        (stream, seq, snapshot.version, parts),
+    )
     db.execute(
         "DELETE FROM snapshots WHERE stream = ?1 AND seq NOT IN"
         " (SELECT seq FROM snapshots WHERE stream = ?1 ORDER BY seq DESC LIMIT ?2)",
         (stream, KEPT),
     )
+    db.execute(
+        "DELETE FROM snapshot_parts WHERE stream = ?1 AND"
+        " (seq NOT IN (SELECT seq FROM snapshots WHERE stream = ?1) OR (seq = ?2 AND number >= ?3))",
+        (stream, seq, parts),
+    )
 
 
-def latest(db: sqlite3.Connection, session: str) -> StoredSnapshot | None:
-    """The newest snapshot that can be read; a damaged one is as good as none."""
+def latest(db: sqlite3.Connection, session: str, version: str) -> StoredSnapshot | None:
+    """The newest snapshot of this version that is whole."""
     stream = key_of(db, session)
     if stream is None:
         return None
-    found = db.execute(
-        "SELECT seq, state FROM snapshots WHERE stream = ? ORDER BY seq DESC", (stream,)
-    )
-    for seq, packed in found:
-        try:
-            return StoredSnapshot(seq, unpack(packed))
-        except (zlib.error, msgspec.DecodeError, TypeError):
-            continue
+    heads = db.execute(
+        "SELECT seq, parts FROM snapshots WHERE stream = ? AND version = ? ORDER BY seq DESC",
+        (stream, version),
+    ).fetchall()
+    for seq, count in heads:
+        found = db.execute(
+            "SELECT number, checksum, body FROM snapshot_parts WHERE stream = ? AND seq = ?"
+            " ORDER BY number",
+            (stream, seq),
+        )
+        parts = _whole(session, seq, found)
+        if parts is not None and len(parts) == count:
+            return StoredSnapshot(seq=seq, version=version, parts=parts)
     return None
 
 
-def _section(raw: msgspec.Raw) -> Any:
-    text = memoryview(raw)
-    return [_value(row) for row in _rows(text)] if text[0] == ord("[") else _value(text)
+def _whole(
+    session: str, seq: int, found: Iterable[tuple[int, int, bytes]]
+) -> tuple[bytes, ...] | None:
+    parts = []
+    for expected, (number, checksum, body) in enumerate(found):
+        if number != expected or type(body) is not bytes:
+            return None
+        if checksum != _checksum(session, seq, number, body):
+            return None
+        parts.append(body)
+    return tuple(parts)
+
+
+def _checksum(session: str, seq: int, number: int, part: bytes) -> int:
+    return crc32(part, crc32(f"{session}\0{seq}\0{number}".encode()))

@@ -57,9 +57,10 @@ class SqliteStore:
     """Implements `Log`, and holds sessions, devices, audit, drafts, intents and search.
 
     `folder` belongs to one store at a time; a second one raises `FolderInUse`, a folder that
-    cannot be trusted `FolderRefused`. `survive_power_loss` waits for the disk at each commit:
-    without it, what was acknowledged survives the end of the process in any way, but the last
-    moments before a power cut may be missing (the log is then shorter, never torn).
+    cannot be trusted `FolderRefused`. `survive_power_loss` waits for the disk at each commit, of
+    which there are at most some dozens a second. Without it, what was acknowledged survives the
+    end of the process in any way, but the last moments before a power cut may be missing (the
+    log is then shorter, never torn).
     `connect` and `migrations` are for tests.
     """
 
@@ -67,7 +68,7 @@ class SqliteStore:
         self,
         folder: Path | str,
         *,
-        survive_power_loss: bool = False,
+        survive_power_loss: bool = True,
         pace: Pace | None = None,
         connect: Connect = connect,
         migrations: Sequence[Migration] = MIGRATIONS,
@@ -180,13 +181,19 @@ class SqliteStore:
         return await self._read(lambda db: event_table.last_seq(db, session))
 
     async def keep_snapshot(self, session: str, snapshot: StoredSnapshot) -> None:
-        """Keep a snapshot beside the events; it may be forgotten, the events may not."""
-        packed = await self._readers.work(lambda: snapshots.pack(snapshot.state))
-        await self._write(lambda db: snapshots.put(db, session, snapshot.seq, packed))
+        """Keep a snapshot beside the events; it may be forgotten, the events may not.
 
-    async def latest_snapshot(self, session: str) -> StoredSnapshot | None:
-        """The newest snapshot of a session that can be read."""
-        return await self._read(lambda db: snapshots.latest(db, session))
+        Some parts at a time: a long one holds up no append.
+        """
+        number = 0
+        for parts in snapshots.portions(snapshot.parts):
+            await self._write(partial(snapshots.put_parts, session, snapshot.seq, number, parts))
+            number += len(parts)
+        await self._write(lambda db: snapshots.finish(db, session, snapshot))
+
+    async def latest_snapshot(self, session: str, version: str) -> StoredSnapshot | None:
+        """The newest snapshot of a session that this version made and that is whole."""
+        return await self._read(lambda db: snapshots.latest(db, session, version))
 
     # Sessions
 
@@ -287,6 +294,10 @@ class SqliteStore:
             part = search.entries(items[start : start + INDEXED_AT_ONCE])
             if part:
                 await self._write(partial(search.put, session, part, project), weight=len(part))
+
+    async def forget_items(self, session: str) -> None:
+        """Let nothing of a session be found any more; its log, if it has one, stays."""
+        await self._write(partial(search.forget, session))
 
     async def search(self, query: str, filters: Filters | None = None) -> list[Hit]:
         """What matches all words of a query; any text is a query."""

@@ -1,18 +1,20 @@
 """The public state as typed values: lists of rows, parts that are one value each, open texts.
 
 Only `Fold` changes it, by the same operations that go out as changes. Rows are frozen and
-replaced. A text that grows is kept as a list of pieces beside its row and joined when somebody
+replaced; those of a checkpoint are packed until one is looked at. A text that grows is kept as a list of pieces beside its row and joined when somebody
 looks, so that one delta costs the same however long the text or the session is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
 from fairlead.transcript.changes import units
 from fairlead.transcript.model import Ledger, Session, Status
+from fairlead.transcript.packed import Packed
 
 __all__ = ["LISTS", "Document", "Tail"]
 
@@ -60,22 +62,36 @@ class Document:
         """A row with its texts joined, or None."""
         if (to, row_id) in self.tails:
             self._join((to, row_id))
-        return self.rows[to].get(row_id)
+        row = self.rows[to].get(row_id)
+        return self._opened(row, row_id) if type(row) is Packed else row
+
+    def bare(self, to: str, row_id: str) -> Any:
+        """A row that is there, for those who do not look at a text that may be growing."""
+        row = self.rows[to][row_id]
+        return self._opened(row, row_id) if type(row) is Packed else row
 
     def to_set(self, to: str, row_id: str, fields: dict[str, Any]) -> Any:
         """A row for comparing these fields; a text that grows is joined only if it is one."""
         tail = self.tails.get((to, row_id))
         if tail is not None and tail.field in fields:
             self._join((to, row_id))
-        return self.rows[to][row_id]
+        return self.bare(to, row_id)
 
     def all(self, to: str) -> tuple[Any, ...]:
         """The rows of a list in their order, texts joined."""
+        return self.some(to, self.order[to])
+
+    def some(self, to: str, ids: Sequence[str]) -> tuple[Any, ...]:
+        """These rows of a list, texts joined."""
         for key in self.tails:
             if key[0] == to:
                 self._join(key)
-        rows = self.rows[to]
-        return tuple(rows[row_id] for row_id in self.order[to])
+        return tuple(self.bare(to, row_id) for row_id in ids)
+
+    def join_all(self) -> None:
+        """Let every row have the text it has by now."""
+        for key in self.tails:
+            self._join(key)
 
     def add(self, to: str, row: Any, before: str | None) -> None:
         """Put a row before another, or at the end."""
@@ -94,7 +110,7 @@ class Document:
         tail = self.tails.get((to, row_id))
         if tail is not None and tail.field in fields:
             self._drop((to, row_id))
-        self.rows[to][row_id] = structs.replace(self.rows[to][row_id], **fields)
+        self.rows[to][row_id] = structs.replace(self.bare(to, row_id), **fields)
 
     def tail(self, to: str, row_id: str, field: str) -> Tail:
         """The growing text of a row; one field of a row grows at a time."""
@@ -123,6 +139,14 @@ class Document:
         """New rows in the place of all of a list."""
         self.rows[to] = {row.id: row for row in rows}
         self.order[to] = [row.id for row in rows]
+
+    def _opened(self, packed: Packed, row_id: str) -> Any:
+        """Unpack the part that a row is in, but for rows that were changed or removed since."""
+        rows = self.rows[packed.to]
+        for row in packed.rows():
+            if rows.get(row.id) is packed:
+                rows[row.id] = row
+        return rows[row_id]
 
     def _drop(self, key: tuple[str, str]) -> None:
         tail = self.tails.pop(key, None)

@@ -1,8 +1,8 @@
 """What the host knows and the wire does not say; fed to the reducer like messages.
 
-The CLI never tells that its process started or died, that a prompt waits in the host's own
-queue, or who took a decision. The last four facts are for `history`, whose files have neither
-the first nor the last line of a turn.
+The CLI never tells that its process started or died, what becomes of the prompts in the host's
+own queue, or who took a decision. The last four facts are for `history`, whose files have
+neither the first nor the last line of a turn.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ __all__ = [
     "Decided",
     "Described",
     "Fact",
+    "PlanShown",
     "ProcessExited",
     "ProcessStarted",
     "PromptCancelled",
+    "PromptEdited",
     "PromptHeld",
+    "PromptsReordered",
     "TurnEnded",
     "TurnStarted",
 ]
@@ -47,6 +50,18 @@ class PromptHeld(Struct, frozen=True):
     prompt: Prompt
 
 
+class PromptEdited(Struct, frozen=True):
+    """A prompt that waits in the host's queue has other words now."""
+
+    prompt: Prompt
+
+
+class PromptsReordered(Struct, frozen=True):
+    """The prompts that wait in the host's queue go out in this order."""
+
+    uuids: tuple[str, ...]
+
+
 class PromptCancelled(Struct, frozen=True):
     """A prompt was taken back before the CLI began with it."""
 
@@ -58,6 +73,13 @@ class Decided(Struct, frozen=True):
 
     request_id: str
     by: str
+
+
+class PlanShown(Struct, frozen=True):
+    """The text of a plan that somebody must approve; newer CLIs tell it only when asked."""
+
+    request_id: str
+    plan: str
 
 
 class Described(Struct, frozen=True, kw_only=True):
@@ -94,8 +116,11 @@ Fact: TypeAlias = (
     ProcessStarted
     | ProcessExited
     | PromptHeld
+    | PromptEdited
+    | PromptsReordered
     | PromptCancelled
     | Decided
+    | PlanShown
     | Described
     | Accounted
     | TurnStarted

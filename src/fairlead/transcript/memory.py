@@ -1,8 +1,8 @@
 """What the reducer must remember and nobody needs to see.
 
 Correlations (which request was that, which line made which item), open blocks of a stream, and
-the few flags the status is derived from. Not part of a snapshot: after a restart it is rebuilt
-by feeding the log again. Only the reducers touch it.
+the few flags the status is derived from. Not part of a snapshot, which is for people; part of a
+`checkpoint`, which is for going on. Only the reducers touch it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from fairlead.transcript.document import Tail
 
-__all__ = ["Block", "Memory", "SentRequest", "Stream"]
+__all__ = ["Block", "Memory", "Notes", "SentRequest", "Stream"]
 
 
 class Block:
@@ -49,8 +49,8 @@ class SentRequest:
 
 
 @dataclass(slots=True)
-class Memory:
-    """The reducer's private notes."""
+class Notes:
+    """What is plain JSON of the reducer's memory; a checkpoint keeps it as it is."""
 
     counts: dict[str, int] = field(default_factory=dict)
     """How many ids of each kind were made up."""
@@ -60,8 +60,6 @@ class Memory:
     """uuid of a line -> the items it made, for when it is withdrawn."""
     blocks: dict[str, int] = field(default_factory=dict)
     """API message id -> how many of its texts have an item."""
-    streams: dict[str | None, Stream] = field(default_factory=dict)
-    """Parent -> the message it is streaming."""
 
     tools: dict[str, str] = field(default_factory=dict)
     """tool_use id -> item id."""
@@ -74,6 +72,8 @@ class Memory:
     """Prompts that have not started, in order; they stay at the end of the items."""
     foldable: list[str] = field(default_factory=list)
     """Waiting prompts the model will see with its next message."""
+    held: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Prompts that the host holds, as the lines it will write."""
     queued: tuple[str, ...] = ()
     """Prompts that waited when the last turn ended."""
     names_prompts: bool = False
@@ -111,3 +111,11 @@ class Memory:
     last_noise: str | None = None
     open_pending: dict[str, list[str]] = field(default_factory=dict)
     """Tool item -> the open requests about it."""
+
+
+@dataclass(slots=True)
+class Memory(Notes):
+    """The reducer's private notes, and what it is just hearing."""
+
+    streams: dict[str | None, Stream] = field(default_factory=dict)
+    """Parent -> the message it is streaming."""

@@ -84,7 +84,9 @@ def take_call(
         message=message_id or None,
     )
     if not item.complete:
-        fold.set("items", item_id, input=block.input, input_text="", complete=True, at=fold.at)
+        edited = "asked" in (item.decision or {})
+        ran = item.input if edited else block.input
+        fold.set("items", item_id, input=ran, input_text="", complete=True, at=fold.at)
     if item.state == "awaiting" and not fold.memory.open_pending.get(item_id):
         fold.set("items", item_id, state="running", started=fold.at)
     return item_id

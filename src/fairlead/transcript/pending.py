@@ -13,7 +13,7 @@ import msgspec
 
 from fairlead.transcript import plain
 from fairlead.transcript.calls import new_call, readable, tool_item
-from fairlead.transcript.facts import Decided
+from fairlead.transcript.facts import Decided, PlanShown
 from fairlead.transcript.fold import Fold
 from fairlead.transcript.model import FINAL_TOOL_STATES, Pending, Settled, UnknownItem
 from fairlead.wire.control import (
@@ -35,6 +35,7 @@ __all__ = [
     "on_answer_error",
     "on_cancel",
     "on_decided",
+    "on_plan_shown",
     "on_request",
     "rearm",
     "supersede",
@@ -123,6 +124,13 @@ def on_decided(fold: Fold, fact: Decided) -> None:
     item = fold.item(settled.tool) if settled.tool is not None else None
     if item is not None and plain.mapping(item.decision).get("request") == settled.id:
         fold.set("items", item.id, decision={**item.decision, "by": fact.by})
+
+
+def on_plan_shown(fold: Fold, fact: PlanShown) -> None:
+    """The words of a plan that is to be approved came later than the request."""
+    request = fold.get("pending", fact.request_id)
+    if request is not None:
+        fold.set("pending", request.id, details={**request.details, "plan": fact.plan})
 
 
 def supersede(fold: Fold, item_id: str) -> None:
@@ -236,21 +244,24 @@ def _decide(fold: Fold, request: Pending, response: dict[str, Any]) -> None:
     if item is None:
         return
     behavior = plain.text(response.get("behavior")) or "invalid"
-    edited = response.get("updatedInput")
-    fold.set(
-        "items",
-        item.id,
-        decision={
-            "behavior": behavior,
-            "source": "user",
-            "reason": request.reason,
-            "by": fold.memory.deciders.get(request.id),
-            "request": request.id,
-            "message": response.get("message"),
-            "edited": bool(edited) and edited != request.input,
-            "permissions": response.get("updatedPermissions"),
-        },
-    )
+    given = response.get("updatedInput")
+    edited = bool(given) and given != request.input
+    decision = {
+        "behavior": behavior,
+        "source": "user",
+        "reason": request.reason,
+        "by": fold.memory.deciders.get(request.id),
+        "request": request.id,
+        "message": response.get("message"),
+        "edited": edited,
+        "permissions": response.get("updatedPermissions"),
+    }
+    if edited and behavior == "allow" and request.kind != "question":
+        # The call runs with what the person made of it (rec 2.1.325/perm_edit_changed); answers
+        # to a question are no other input.
+        fold.set("items", item.id, input=given, decision={**decision, "asked": request.input})
+    else:
+        fold.set("items", item.id, decision=decision)
     if behavior == "deny" and item.state not in FINAL_TOOL_STATES:
         fold.set("items", item.id, state="denied")
     else:

@@ -49,7 +49,7 @@ def _ended_well(fold: Fold, returncode: int | None) -> bool:
 def _end_everything(fold: Fold) -> None:
     pending.end_all(fold)
     for source in tuple(fold.memory.streams):
-        streaming.drop(fold, source)
+        streaming.cut_off(fold, source)
     background.lose_all(fold)
     turns.close_turn(fold, "process_ended")
     pairing.close_tools(fold, everything=True)

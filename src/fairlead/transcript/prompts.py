@@ -11,11 +11,12 @@ from msgspec import structs
 from fairlead.transcript import plain, queue
 from fairlead.transcript.commands import typed
 from fairlead.transcript.content import split
-from fairlead.transcript.facts import PromptCancelled, PromptHeld
+from fairlead.transcript.facts import PromptCancelled, PromptEdited, PromptHeld, PromptsReordered
 from fairlead.transcript.fold import Fold
 from fairlead.transcript.model import PromptItem, UnknownItem
 from fairlead.transcript.opening import open_turn
 from fairlead.wire.blocks import Content, TextBlock
+from fairlead.wire.encode import to_object
 from fairlead.wire.events import CommandLifecycle, User
 from fairlead.wire.inputs import ForeignPrompt, Prompt, UnknownInput
 from fairlead.wire.json_text import NotJson, parse
@@ -25,10 +26,12 @@ __all__ = [
     "is_known",
     "new_prompt",
     "on_cancelled",
+    "on_edited",
     "on_foreign_prompt",
     "on_held",
     "on_lifecycle",
     "on_prompt",
+    "on_reordered",
     "on_unknown_input",
     "take_replay",
 ]
@@ -44,12 +47,42 @@ _SILENT_INPUTS = (
 
 def on_held(fold: Fold, fact: PromptHeld) -> None:
     """The host keeps a prompt until the CLI is ready."""
-    queue.wait(fold, _item_of(fold, fact.prompt, "held"))
+    if fold.item(fact.prompt.uuid) is None:
+        queue.wait(fold, _item_of(fold, fact.prompt, "held"))
+        fold.memory.held[fact.prompt.uuid] = to_object(fact.prompt)
+
+
+def on_edited(fold: Fold, fact: PromptEdited) -> None:
+    """Other words for a prompt that the host still keeps."""
+    prompt = fact.prompt
+    if prompt.uuid in fold.memory.held:
+        text, images, files = split(prompt.content)
+        fold.memory.held[prompt.uuid] = to_object(prompt)
+        fold.set(
+            "items",
+            prompt.uuid,
+            text=text,
+            images=images,
+            files=files,
+            command=command_of(text),
+        )
+
+
+def on_reordered(fold: Fold, fact: PromptsReordered) -> None:
+    """Each goes to the end in its turn; what was written already stays before them."""
+    for uuid in fact.uuids:
+        if uuid in fold.memory.held:
+            item = fold.item(uuid)
+            fold.remove("items", uuid)
+            fold.memory.waiting.remove(uuid)
+            fold.add("items", item)
+            fold.memory.waiting.append(uuid)
 
 
 def on_prompt(fold: Fold, prompt: Prompt) -> None:
     """The host wrote a prompt. Written twice, it counts once, as it does for the CLI."""
     known = fold.item(prompt.uuid)
+    fold.memory.held.pop(prompt.uuid, None)
     if known is None:
         queue.wait(fold, _item_of(fold, prompt, "sent"))
     elif isinstance(known, PromptItem) and known.state in ("held", "cancelled", "lost"):

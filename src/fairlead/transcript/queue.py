@@ -47,6 +47,7 @@ def start(fold: Fold, prompt: str) -> None:
     assert turn is not None
     first = turn.prompts[0] if turn.prompts else None
     place = memory.waiting.index(prompt)
+    memory.held.pop(prompt, None)
     memory.waiting.remove(prompt)
     state = "started" if first is None else "merged"
     if place:
@@ -118,6 +119,7 @@ def cancel(fold: Fold, uuid: str, state: str = "cancelled") -> None:
     """A waiting prompt will not be answered."""
     if uuid in fold.memory.waiting:
         fold.memory.waiting.remove(uuid)
+        fold.memory.held.pop(uuid, None)
         fold.set("items", uuid, state=state)
 
 

@@ -125,8 +125,8 @@ def _busy(fold: Fold) -> bool:
     memory = fold.memory
     if memory.turn is not None or memory.cli_state == "running":
         return True
-    rows = fold.document.rows["items"]
-    return any(rows[one].state == "sent" for one in memory.waiting)
+    bare = fold.document.bare
+    return any(bare("items", one).state == "sent" for one in memory.waiting)
 
 
 def _working(fold: Fold) -> str:
@@ -142,10 +142,8 @@ def _working(fold: Fold) -> str:
 def _running_tool(fold: Fold) -> str | None:
     """The newest call of the main conversation that runs, else the newest of a subagent."""
     nested = None
-    # The bare rows, because nobody looks at a text here that may be growing.
-    rows = fold.document.rows["items"]
     for item_id in reversed(fold.memory.open_tools):
-        item: ToolItem = rows[item_id]
+        item: ToolItem = fold.document.bare("items", item_id)
         if item.state == "running" and item.turn == fold.memory.turn:
             if item.parent is None:
                 return item_id

@@ -90,16 +90,33 @@ def on_stream_event(fold: Fold, message: StreamEvent) -> bool:
 
 def drop(fold: Fold, parent_tool_use_id: str | None) -> None:
     """Forget the stream of a parent, and its drafts that no finished block stands for."""
-    stream = fold.memory.streams.pop(parent_tool_use_id, None)
-    if stream is None:
-        return
-    for block in stream.blocks.values():
-        if block.item is None or block.final:
-            continue
+    for block in _end(fold, parent_tool_use_id):
+        assert block.item is not None
         if block.kind == "tool":
             pairing.drop_draft(fold, block.item)
-        elif block.item in fold.document.rows["items"]:
+        else:
             fold.remove("items", block.item)
+
+
+def cut_off(fold: Fold, parent_tool_use_id: str | None) -> None:
+    """The process is gone in the middle of a stream: words that were read stay, marked as cut."""
+    for block in _end(fold, parent_tool_use_id):
+        assert block.item is not None
+        if block.kind == "tool":
+            pairing.drop_draft(fold, block.item)
+        elif block.kind == "text":
+            fold.set("items", block.item, complete=True, aborted=True)
+        else:
+            fold.set("items", block.item, complete=True)
+
+
+def _end(fold: Fold, parent_tool_use_id: str | None) -> list[Block]:
+    """End the stream of a parent; gives the drafts that no finished block stands for."""
+    stream = fold.memory.streams.pop(parent_tool_use_id, None)
+    if stream is None:
+        return []
+    shown = fold.document.rows["items"]
+    return [block for block in stream.blocks.values() if not block.final and block.item in shown]
 
 
 def take_over(fold: Fold, parent_tool_use_id: str | None, message_id: str) -> None:

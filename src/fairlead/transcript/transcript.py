@@ -7,9 +7,11 @@ price of a copy of the lists. Time comes in as a value.
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from fairlead.transcript.changes import Change
+from fairlead.transcript.checkpoint import Checkpoint, checkpoint, restore
 from fairlead.transcript.fold import Fold
 from fairlead.transcript.model import (
     Background,
@@ -17,6 +19,7 @@ from fairlead.transcript.model import (
     Item,
     Ledger,
     Pending,
+    PromptItem,
     Session,
     Settled,
     Status,
@@ -25,6 +28,9 @@ from fairlead.transcript.model import (
 )
 from fairlead.transcript.reduce import Fed, step
 from fairlead.transcript.snapshot import Snapshot, snapshot_of
+from fairlead.wire.encode import decode_input
+from fairlead.wire.inputs import Prompt
+from fairlead.wire.json_text import write
 
 __all__ = ["Transcript", "reduce"]
 
@@ -103,6 +109,60 @@ class Transcript:
     def item(self, item_id: str) -> Item | None:
         """One item by its id."""
         return cast("Item | None", self._fold.item(item_id))
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """The ids of the conversation in its order; cheap, also where `items` is not."""
+        return self._fold.ids("items")
+
+    def count(self, section: str) -> int:
+        """How many rows a list has."""
+        return len(self._fold.document.order[section])
+
+    def last_ids(self, section: str, count: int) -> tuple[str, ...]:
+        """The ids of the last rows of a list, in order."""
+        order = self._fold.document.order[section]
+        return tuple(order[max(0, len(order) - count) :])
+
+    def last(self, section: str, count: int) -> tuple[Any, ...]:
+        """The last rows of a list, in order."""
+        return self._fold.document.some(section, self.last_ids(section, count))
+
+    def newest(self) -> Iterator[Item]:
+        """The items, the last one first."""
+        for item_id in reversed(self.item_ids):
+            yield self._fold.item(item_id)
+
+    @property
+    def held(self) -> tuple[Prompt, ...]:
+        """The prompts that wait in the host's own queue, in order."""
+        memory = self._fold.memory
+        lines = [memory.held[one] for one in memory.waiting if one in memory.held]
+        read = (decode_input(write(line)) for line in lines)
+        return tuple(one for one in read if isinstance(one, Prompt))
+
+    def line_of(self, item_id: str) -> str | None:
+        """The uuid of the last line that had a part in an item: where a fork at it begins."""
+        item = self._fold.item(item_id)
+        if isinstance(item, PromptItem):
+            return item.uuid
+        lines = [uuid for uuid, made in self._fold.memory.made.items() if item_id in made]
+        return lines[-1] if lines and item is not None else None
+
+    def checkpoint(self) -> Checkpoint:
+        """Everything, as it can be kept and gone on from; `Checkpoint.parts` writes it."""
+        return checkpoint(self._fold)
+
+    @classmethod
+    def restored(cls, parts: Sequence[bytes]) -> Transcript:
+        """The transcript of a checkpoint; raises `Unreadable`."""
+        new = cls.__new__(cls)
+        new._fold = restore(parts)
+        return new
+
+    def row(self, section: str, row_id: str) -> Any:
+        """One row of a list by its id, or None."""
+        return self._fold.get(section, row_id)
 
     def fork(self) -> Transcript:
         """A copy that can go its own way; rows are shared."""
