@@ -129,3 +129,18 @@ def test_discover_lists_what_fairlead_does_not_know(tmp_path: Path) -> None:
     done = fairlead("discover", "--agent", str(program))
     assert "brand_new" in done.stdout
     assert "novel_thing" in done.stdout
+
+
+def test_serve_refuses_an_agent_that_is_not_there(tmp_path: Path) -> None:
+    done = fairlead("serve", "--no-browser", "--agent", "no-such-cli", "--data", str(tmp_path))
+    assert done.returncode == 2
+    assert "no executable 'no-such-cli'" in done.stderr
+
+
+def test_serve_refuses_a_program_that_is_no_claude(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\necho hello\n")
+    other.chmod(0o755)
+    done = fairlead("serve", "--no-browser", "--agent", str(other), "--data", str(tmp_path))
+    assert done.returncode == 2
+    assert "is not a Claude CLI" in done.stderr

@@ -4,9 +4,11 @@
 
 A prompt is a text, answered by itself, or JSON with a list of steps:
   {"say": text}  {"flood": n}  {"ask": {"id", "tool", "input", "suggestions"}}  {"wait": n}
-  {"die": code}  {"kill": signal}  {"withdraw": id}  {"line": object}
-LOG gets one JSON line for argv and one for each line on stdin. `kept` in LOG's folder holds the
-session id, so that --resume goes on with it.
+  {"die": code}  {"kill": signal}  {"withdraw": id}  {"line": object}  {"drip": [n, seconds]}
+  {"pile": [n, letters]}
+  {"reply": {subtype: response}} for control requests that come later
+LOG gets one JSON line for argv and one for each line on stdin. If AGENT_FILES names a folder, the
+prompts are kept there too, as the CLI keeps a session, so that a server finds it resumable.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import uuid
 from typing import Any
 
@@ -27,6 +30,25 @@ def write(message: Any) -> None:
 def keep(entry: Any) -> None:
     with open(LOG, "a") as log:
         log.write(json.dumps(entry) + "\n")
+
+
+def keep_prompt(session: str, message: dict[str, Any]) -> None:
+    folder = os.environ.get("AGENT_FILES")
+    if not folder:
+        return
+    os.makedirs(f"{folder}/scripted", exist_ok=True)
+    record = {
+        "type": "user",
+        "sessionId": session,
+        "cwd": os.getcwd(),
+        "version": "2.1.325",
+        "timestamp": "2026-01-02T03:04:05.000Z",
+        "uuid": message.get("uuid") or str(uuid.uuid4()),
+        "parentUuid": None,
+        "message": message["message"],
+    }
+    with open(f"{folder}/scripted/{session}.jsonl", "a") as kept:
+        kept.write(json.dumps(record) + "\n")
 
 
 def flag(name: str) -> str | None:
@@ -46,6 +68,7 @@ class Agent:
         self.running = False
         self.queue: list[dict[str, Any]] = []
         self.index = 0
+        self.replies: dict[str, Any] = {}
 
     def take(self, message: dict[str, Any]) -> None:
         if message["type"] == "control_request":
@@ -54,6 +77,7 @@ class Agent:
             self.answers += 1
             self.go_on()
         elif message["type"] == "user":
+            keep_prompt(self.session, message)
             self.queue.append(message)
             self.next_turn()
         sys.stdout.flush()
@@ -65,6 +89,7 @@ class Agent:
             response = {"commands": [], "models": [{"value": "big"}, {"value": "small"}]}
         if request["subtype"] == "get_plan":
             response = {"content": "1. do it"}
+        response = self.replies.get(request["subtype"], response)
         body = {"subtype": "success", "request_id": message["request_id"], "response": response}
         write({"type": "control_response", "response": body})
         if request["subtype"] == "interrupt" and self.running:
@@ -94,10 +119,8 @@ class Agent:
 
     def step(self, step: dict[str, Any]) -> None:
         ((verb, value),) = step.items()
-        if verb == "say":
-            self.say([value])
-        elif verb == "flood":
-            self.say([f"word{n} " for n in range(value)])
+        if verb in ("say", "flood", "drip", "pile"):
+            self.speak(verb, value)
         elif verb == "ask":
             self.ask(value)
         elif verb == "wait":
@@ -105,6 +128,8 @@ class Agent:
             self.needed += self.answers
         elif verb == "withdraw":
             write({"type": "control_cancel_request", "request_id": value})
+        elif verb == "reply":
+            self.replies.update(value)
         elif verb == "line":
             write(value)
         elif verb == "die":
@@ -116,7 +141,19 @@ class Agent:
             sys.stdout.flush()
             os.kill(os.getpid(), value)
 
-    def say(self, pieces: list[str]) -> None:
+    def speak(self, verb: str, value: Any) -> None:
+        if verb == "say":
+            self.say([value])
+        elif verb == "flood":
+            self.say([f"word{n} " for n in range(value)])
+        elif verb == "drip":
+            count, seconds = value
+            self.say([f"word{n} " for n in range(count)], seconds / count)
+        else:
+            for number in range(value[0]):
+                self.say([f"{number} " + "x" * value[1]])
+
+    def say(self, pieces: list[str], pause_s: float = 0.0) -> None:
         self.index += 1
         message = f"msg_{self.session[:8]}_{self.index}"
         empty = {"id": message, "role": "assistant", "content": [], "model": "big"}
@@ -131,6 +168,9 @@ class Agent:
         for piece in pieces:
             delta = {"type": "text_delta", "text": piece}
             self.event({"type": "content_block_delta", "index": 0, "delta": delta})
+            if pause_s:
+                sys.stdout.flush()
+                time.sleep(pause_s)
         content = [{"type": "text", "text": "".join(pieces)}]
         self.line(type="assistant", message={**empty, "content": content}, parent_tool_use_id=None)
         self.event({"type": "content_block_stop", "index": 0})

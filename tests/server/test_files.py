@@ -94,10 +94,27 @@ def test_B20_an_upload_becomes_a_block_of_its_own_kind(tmp_path: Path) -> None:
     assert uploads.block(text.id, "notes.txt") == TextBlock(text="notes.txt:\n\nsome words")
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe binary"])
+@pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe binary", b"RIFF\xff\xff\xff\xffWAVE"])
 def test_B20_what_no_prompt_can_carry_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(UsageError):
         Uploads(tmp_path / "u", Limits()).keep(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x89PNG" + bytes(300), "an image may have"),
+        (b"words " * 50, "name its path with @"),
+        (b"%PDF-1.7" + b"x" * 600, "a document may have"),
+    ],
+)
+def test_B20_what_is_too_large_is_refused_with_what_to_do(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    limits = Limits(image_bytes=200, prompt_bytes=100, upload_bytes=500)
+    with pytest.raises(UsageError, match=words):
+        Uploads(tmp_path / "u", limits).keep(content)
+    assert not (tmp_path / "u").exists()
 
 
 @pytest.mark.parametrize("name", ["../secret", "", "missing", "a/b", "."])

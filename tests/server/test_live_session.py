@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.server.held_facts import ServerFed
 from fairlead.server.journal import Journal
 from fairlead.server.limits import Limits
 from fairlead.server.loading import Loaded
@@ -19,6 +18,7 @@ from fairlead.store.audit import AuditRecord
 from fairlead.store.intents import IntentOutcome
 from fairlead.store.log import Event, NewEvent, StoreUnavailable
 from fairlead.transcript.facts import PromptCancelled
+from fairlead.transcript.reduce import Fed
 from tests.server.stage import Stage
 
 
@@ -47,7 +47,7 @@ class Gate:
         return len(self.kept)
 
 
-def fact(n: int) -> ServerFed:
+def fact(n: int) -> Fed:
     return PromptCancelled(str(n))
 
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from fairlead.server.intents import Fork, NewSession, Resume, Send, Stop
 from fairlead.server.limits import Limits
@@ -239,8 +240,8 @@ async def test_a_full_disk_refuses_inputs_pauses_what_is_shown_and_recovers_by_i
         refused = await stage.act(Send(session=session, text="lost?", uuid=str(uuid.uuid4())))
         assert (refused.ok, refused.code) == (False, "unavailable")
         assert "disk is full" in (refused.message or "")
-        server = stage.registry.lobby.section("server")
-        assert server["store"]["state"] == "disk_full"
+        lobby = stage.registry.lobby
+        await stage.until(lambda: lobby.section("server")["store"]["state"] == "disk_full")
         for now in range(5):
             robot.drain(float(now))
         assert (robot.seq or 0) <= await store.last_seq(session)
@@ -376,10 +377,17 @@ async def test_the_latest_session_of_a_folder_is_continued(tmp_path: Path) -> No
     async with Stage(tmp_path, cli=True) as stage:
         cli_id = str(uuid.uuid4())
         cli_file(stage, cli_id, str(stage.project))
-        result = await stage.act(NewSession(cwd=str(stage.project), continue_latest=True))
+        wanted = NewSession(
+            cwd=str(stage.project), continue_latest=True, prompt="and now?", model="small"
+        )
+        result = await stage.act(wanted)
         assert result.ok
-        await stage.until(lambda: stage.told("argv"))
+        await stage.until(lambda: stage.prompts() == ["and now?"])
         assert f"--resume={cli_id}" in stage.told("argv")[0]["argv"]
+        assert "--model=small" in stage.told("argv")[0]["argv"]
+        again = await stage.act(structs.replace(wanted, prompt="and then?"))
+        assert again.result["session"] == result.result["session"]
+        await stage.until(lambda: stage.prompts() == ["and now?", "and then?"])
 
 
 async def test_a_session_of_the_cli_is_listed_and_can_be_looked_at_but_not_touched(

@@ -9,22 +9,35 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import logging
 import os
 import signal
+import socket
 import sys
 import webbrowser
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.commands.agents import Agent, choose
 from fairlead.commands.terminal import Style
+from fairlead.host import agent as agents
+from fairlead.host.environment import child_environment
 from fairlead.host.options import Options
+from fairlead.server.garbage import sweep_forever
 from fairlead.server.policy import MODES, Policy
+from fairlead.server.redaction import log_to
 from fairlead.server.service import Address, Service, open_service
 from fairlead.server.static import StaticFiles
+from fairlead.wire.versions import Version
 
 __all__ = ["add_arguments", "default_data_folder", "run"]
+
+
+EVERYWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
+"""What means every address of this machine, and an address elsewhere that is nobody's."""
+
+SWITCH_S = 0.0005
+"""How long one thread may keep the interpreter while another waits for it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +72,10 @@ def default_data_folder() -> Path:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C; returns the exit code."""
-    logging.basicConfig(level=logging.WARNING, format="fairlead: %(message)s", stream=sys.stderr)
+    log_to(sys.stderr)
+    # The store's thread takes the interpreter back after every statement, and would wait five
+    # milliseconds for it each time while the event loop is busy.
+    sys.setswitchinterval(SWITCH_S)
     return asyncio.run(_serve(arguments))
 
 
@@ -67,7 +83,7 @@ async def _serve(arguments: argparse.Namespace) -> int:
     address = Address(
         host=arguments.host,
         port=arguments.port,
-        names=tuple(arguments.name),
+        names=tuple(arguments.name) or _own_names(arguments.host),
         certificate=arguments.certificate,
         key=arguments.key,
         plain_http=arguments.i_understand_plain_http,
@@ -77,6 +93,7 @@ async def _serve(arguments: argparse.Namespace) -> int:
         options = Options(
             **{k: v for k, v in agent.options.items() if k not in ("resume", "record")}
         )
+        found = None if agent.demo else await _look_at(options)
         async with open_service(
             data=data,
             options=options,
@@ -85,12 +102,29 @@ async def _serve(arguments: argparse.Namespace) -> int:
             policy=_policy(arguments, agent),
             projects=_projects(agent),
         ) as service:
-            _introduce(service, agent, data)
+            _introduce(service, agent, found, data)
             if not arguments.no_browser:
-                webbrowser.open(service.launch_link())
+                # A browser's command line is read by every user of the machine.
+                webbrowser.open(service.launch_link(user=os.getuid()))
+            sweeping = asyncio.create_task(sweep_forever(lambda: service.registry.sessions.working))
             with _stopping_at_ctrl_c(service):
                 await service.run()
+            sweeping.cancel()
     return 0
+
+
+def _own_names(host: str) -> tuple[str, ...]:
+    """The address of this machine, for a server on all of them: it answers only to names (R3)."""
+    if host not in EVERYWHERE:
+        return ()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            # Nothing is sent: the system only says from which address it would be.
+            probe.connect((EVERYWHERE[host], 9))
+        except OSError:
+            return ()
+        return (str(probe.getsockname()[0]),)
 
 
 def _policy(arguments: argparse.Namespace, agent: Agent) -> Policy:
@@ -111,10 +145,31 @@ def _projects(agent: Agent) -> Path | None:
     return Path(home, ".claude", "projects") if home else None
 
 
-def _introduce(service: Service, agent: Agent, data: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The CLI that sessions will run."""
+
+    version: Version
+    logged_in: bool | None
+
+
+async def _look_at(options: Options) -> _Found:
+    """The CLI, looked at now: a server whose every session fails had better not start."""
+    env = child_environment(os.environ, options)
+    executable = agents.find(str(options.agent), env.get("PATH"))
+    version = await agents.version_of(executable, env)
+    return _Found(version, await agents.is_logged_in(executable, version, env))
+
+
+def _introduce(service: Service, agent: Agent, found: _Found | None, data: Path) -> None:
     style = Style()
     print(f"{style.bold('Fairlead')} at {style.accent(service.base_url)}")
     print(f"  agent   {agent.introduction}")
+    if found is not None:
+        print(f"  version {found.version}")
+    if found is not None and found.logged_in is False:
+        words = "not logged in, so every turn will fail: start `claude` in a terminal, say /login"
+        print(style.ask(f"          {words}"))
     print(f"  data    {data}")
     if not StaticFiles().built:
         print(style.ask("  the web app is not built; run `make web`"))

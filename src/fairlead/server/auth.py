@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fairlead.errors import UsageError
@@ -23,11 +24,20 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _nobody() -> None:
+    """Who asks, where nobody knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Code:
     digest: bytes
     role: str
     expires: float
+    user: int | None = None
+    """The only user of this machine who may use it."""
+
+    def is_for(self, user: Callable[[], int | None]) -> bool:
+        return self.user is None or user() in (None, self.user)
 
 
 @dataclass(slots=True)
@@ -37,19 +47,22 @@ class Codes:
     limits: Limits
     _codes: list[_Code] = field(default_factory=list)
 
-    def issue(self, code: str, role: str, now: float) -> None:
-        """Make a code good for one use."""
+    def issue(self, code: str, role: str, now: float, user: int | None = None) -> None:
+        """Make a code good for one use, by one user of this machine if one is named."""
         if role not in ROLES:
             raise UsageError(f"role {role!r} is not one of {', '.join(ROLES)}")
         self._forget_old(now)
-        self._codes.append(_Code(_digest(code), role, now + self.limits.code_s))
+        self._codes.append(_Code(_digest(code), role, now + self.limits.code_s, user))
 
-    def redeem(self, code: str, now: float) -> str | None:
-        """The role that a code gives, and its end; None if it is unknown, used or too old."""
+    def redeem(self, code: str, now: float, user: Callable[[], int | None] = _nobody) -> str | None:
+        """The role that a code gives, and its end; None if it is unknown, used or too old.
+
+        `user` tells who asks, if the system does; a code of somebody else's is not theirs to use.
+        """
         self._forget_old(now)
         wanted = _digest(code)
         for known in self._codes:
-            if hmac.compare_digest(known.digest, wanted):
+            if hmac.compare_digest(known.digest, wanted) and known.is_for(user):
                 self._codes.remove(known)
                 return known.role
         return None
@@ -74,7 +87,10 @@ class Throttle:
 
     def failed(self, source: str, now: float) -> None:
         """A token or a code was wrong."""
-        self._failures.setdefault(source, []).append(now)
+        failures = self._failures.setdefault(source, [])
+        failures.append(now)
+        # More than this many change nothing, and somebody who guesses fast must not cost more.
+        del failures[: -self.limits.tries_per_minute]
 
     def _forget_old(self, now: float) -> None:
         fresh = {s: [t for t in times if t > now - 60.0] for s, times in self._failures.items()}

@@ -29,6 +29,7 @@ from fairlead.store.devices import Device
 __all__ = ["Bridge"]
 
 TOKEN_PROTOCOL = "fairlead.token."
+UNAUTHENTICATED = 4401
 
 Given = dict[str, Any]
 
@@ -40,6 +41,15 @@ class Bridge:
         self._registry = registry
         self._doors = doors
         self._limits = limits
+        self._clients: dict[str, tuple[WebSocket, Device]] = {}
+
+    async def cut_off(self, device: str) -> None:
+        """Close every socket of a device whose token was taken away."""
+        for websocket, theirs in tuple(self._clients.values()):
+            if theirs.id == device:
+                with contextlib.suppress(RuntimeError, WebSocketDisconnect, TimeoutError):
+                    async with asyncio.timeout(1.0):
+                        await websocket.close(UNAUTHENTICATED)
 
     async def serve(self, websocket: WebSocket) -> None:
         """One client, from its upgrade to its end."""
@@ -52,11 +62,13 @@ class Bridge:
         await websocket.accept(subprotocol=protocol)
         client = _BridgeClient(websocket, device, self._registry)
         pumping = asyncio.create_task(client.pump_forever(self._limits.flush_s))
+        self._clients[client.id] = websocket, device
         try:
-            with contextlib.suppress(WebSocketDisconnect):
-                while True:
-                    await client.take(await websocket.receive_text())
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+                while client.id in self._clients:
+                    await client.take(await _receive(websocket))
         finally:
+            self._clients.pop(client.id, None)
             pumping.cancel()
             client.leave()
 
@@ -68,7 +80,7 @@ class _BridgeClient:
         self._websocket = websocket
         self._device = device
         self._registry = registry
-        self._id = f"bridge-{uuid.uuid4().hex}"
+        self.id = f"bridge-{uuid.uuid4().hex}"
         self._n = 0
         self._views: dict[str, BridgeView] = {}
         self._latest: str | None = None
@@ -86,11 +98,11 @@ class _BridgeClient:
             "resume_session": self._resume_session,
         }
 
-    async def take(self, text: str) -> None:
+    async def take(self, text: str | bytes) -> None:
         """Carry out one message; a bad one is answered, never fatal."""
         try:
             given = msgspec.json.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             given = None
         if not isinstance(given, dict):
             await self._fail("a message is a JSON object", "bad_message")
@@ -98,7 +110,7 @@ class _BridgeClient:
         handler = self._handlers.get(str(given.get("type")))
         if handler is None:
             await self._fail(
-                f"no message has the type {given.get('type')!r}", "unsupported_message"
+                f"no message has the type {given.get('type')!r:.200}", "unsupported_message"
             )
             return
         try:
@@ -110,14 +122,14 @@ class _BridgeClient:
         """Send what is new of the sessions that are followed."""
         while True:
             await asyncio.sleep(every_s)
-            for message in self._registry.hub.drain(self._id, time.monotonic()):
+            for message in self._registry.hub.drain(self.id, time.monotonic()):
                 view = self._views.get(getattr(message, "document", ""))
                 if view is not None:
                     await self._send_all(view.take(message))
 
     def leave(self) -> None:
         """The client is gone."""
-        self._registry.hub.drop(self._id)
+        self._registry.hub.drop(self.id)
 
     # The eleven messages
 
@@ -230,7 +242,7 @@ class _BridgeClient:
     async def _view(self, given: Given) -> BridgeView | None:
         session = str(given.get("sessionId") or self._latest or "")
         if session not in self._views and not await self._follow(session):
-            await self._fail(f"there is no session {session!r}; start one first", "not_found")
+            await self._fail(f"there is no session {session!r:.200}; start one first", "not_found")
             return None
         return self._views[session]
 
@@ -240,7 +252,7 @@ class _BridgeClient:
         if not session or not await self._registry.open(session, self._device):
             return False
         view = self._views[session] = BridgeView(session)
-        for message in self._registry.hub.subscribe(self._id, session, now=time.monotonic()):
+        for message in self._registry.hub.subscribe(self.id, session, now=time.monotonic()):
             await self._send_all(view.take(message))
         return True
 
@@ -255,7 +267,7 @@ class _BridgeClient:
 
     async def _act(self, intent: intents.Intent) -> dict[str, Any] | None:
         self._n += 1
-        result = await self._registry.act(self._device, self._id, self._n, intent)
+        result = await self._registry.act(self._device, self.id, self._n, intent)
         if not result.ok:
             await self._fail(result.message or "that did not work", result.code or "internal")
             return None
@@ -271,6 +283,15 @@ class _BridgeClient:
     async def _send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(RuntimeError, WebSocketDisconnect):
             await self._websocket.send_text(msgspec.json.encode(message).decode())
+
+
+async def _receive(websocket: WebSocket) -> str | bytes:
+    """The next message, as text or as bytes: both may be JSON."""
+    message = await websocket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    text = message.get("text")
+    return str(text) if text is not None else bytes(message.get("bytes") or b"")
 
 
 def _token_of(websocket: WebSocket) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ import uuid
 from fairlead.server.decorate import SessionSource
 from fairlead.server.session_rows import cli_row
 from fairlead.server.sessions import Sessions
-from fairlead.store.imports import Changed, CliSessions
+from fairlead.store.imports import Changed, CliSessions, Progress
 from fairlead.transcript.transcript import Transcript
 
 __all__ = ["CliDocuments"]
@@ -26,6 +26,7 @@ class CliDocuments:
         self._cli = cli
         self._epoch = f"cli.{uuid.uuid4().hex[:12]}"
         self._seqs: dict[str, int] = {}
+        self._sources: dict[str, SessionSource] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
         self._watching: asyncio.Task[None] | None = None
 
@@ -59,6 +60,10 @@ class CliDocuments:
             self._following[document] = task
         return True
 
+    def source(self, document: str) -> SessionSource | None:
+        """One of the CLI's sessions as its clients see it, if it is open."""
+        return self._sources.get(document)
+
     async def cull(self) -> None:
         """Follow no longer what nobody looks at."""
         hub = self._sessions.hub
@@ -67,15 +72,19 @@ class CliDocuments:
             task.cancel()
             await asyncio.wait([task])
             hub.detach(document)
+            self._sources.pop(document, None)
 
     def _offer(self, document: str, transcript: Transcript) -> None:
         self._seqs[document] = seq = self._seqs.get(document, 0) + 1
+        source = SessionSource(transcript, self._sessions.policy, self._sessions.limits)
+        self._sources[document] = source
         self._sessions.hub.attach(
             document,
-            SessionSource(transcript, self._sessions.policy),
+            source,
             seq=seq,
             epoch=self._epoch,
-            item_ids=[item.id for item in transcript.items],
+            item_ids=transcript.item_ids,
+            beside=source.turns_of,
         )
 
     async def _follow(self, cli: CliSessions, document: str) -> None:
@@ -86,8 +95,14 @@ class CliDocuments:
             first = False
 
     async def _watch(self, cli: CliSessions) -> None:
-        async for changed in cli.watch():
+        async for changed in cli.watch(progress=self._tell):
             self._list(changed)
+
+    def _tell(self, progress: Progress) -> None:
+        """How far a long look has come; nothing when it is done."""
+        done = progress.done >= progress.total
+        told = None if done else {"done": progress.done, "total": progress.total}
+        self._sessions.lobby.set_server(listing=told)
 
     def _list(self, changed: Changed) -> None:
         own = {row.cli_session_id for row in self._sessions.rows.values()}

@@ -11,7 +11,6 @@ import asyncio
 from pathlib import Path
 from typing import Protocol
 
-from fairlead.server.held_facts import ServerFed
 from fairlead.server.journal import EventStore
 from fairlead.server.log_lines import event_of, fed_by
 from fairlead.store.imports import CliSession
@@ -21,6 +20,7 @@ from fairlead.store.transcript_file import read_object, read_records
 from fairlead.transcript import plain
 from fairlead.transcript.facts import ProcessExited
 from fairlead.transcript.history import Subagent, history
+from fairlead.transcript.reduce import Fed
 from fairlead.wire.events import Assistant, Result, User
 from fairlead.wire.inputs import Prompt
 from fairlead.wire.message import SessionMessage
@@ -90,7 +90,7 @@ async def _last_about(store: History, source: str, uuid: str) -> int | None:
     return found
 
 
-def _read(path: Path) -> list[tuple[ServerFed, float]]:
+def _read(path: Path) -> list[tuple[Fed, float]]:
     sides = [
         Subagent(
             agent=one.stem.removeprefix("agent-"),

@@ -1,4 +1,4 @@
-"""Intents that answer a request of the CLI: permissions, questions, plans, forms.
+"""Intents that answer a request of the CLI: permissions, questions, plans, forms, dialogs.
 
 Each is settled by `requests`, which lets one of them win; the answer is stored with who gave it
 and the audit before the CLI hears of it.
@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.host.decisions import PermissionRequest
+from fairlead.host.elicitations import DialogRequest, ElicitationRequest
 from fairlead.server.decisions import (
     Ruling,
+    rule_dialog,
     rule_elicitation,
     rule_permission,
     rule_plan,
@@ -19,7 +21,13 @@ from fairlead.server.decisions import (
 )
 from fairlead.server.deed import Deed
 from fairlead.server.handlers import Handlers, Result
-from fairlead.server.intents import AnswerElicitation, AnswerQuestions, Decide, DecidePlan
+from fairlead.server.intents import (
+    AnswerDialog,
+    AnswerElicitation,
+    AnswerQuestions,
+    Decide,
+    DecidePlan,
+)
 from fairlead.server.live_session import LiveSession
 from fairlead.server.refusal import Refusal
 from fairlead.server.requests import Request
@@ -65,9 +73,20 @@ async def answer_elicitation(sessions: Sessions, deed: Deed, intent: AnswerElici
     """Answer an MCP server's form."""
 
     def rule(request: Request) -> Ruling:
-        if isinstance(request, PermissionRequest):
+        if not isinstance(request, ElicitationRequest):
             raise Refusal("bad_message", "this request is not a form")
         return rule_elicitation(intent, sessions.limits)
+
+    return await _settle(sessions, deed, intent, rule)
+
+
+async def answer_dialog(sessions: Sessions, deed: Deed, intent: AnswerDialog) -> Result:
+    """Answer a dialog of the CLI's own."""
+
+    def rule(request: Request) -> Ruling:
+        if not isinstance(request, DialogRequest):
+            raise Refusal("bad_message", "this request is not a dialog")
+        return rule_dialog(request, intent)
 
     return await _settle(sessions, deed, intent, rule)
 
@@ -98,7 +117,7 @@ async def _settle(
 
 def _permission(request: Request) -> PermissionRequest:
     if not isinstance(request, PermissionRequest):
-        raise Refusal("bad_message", "this request is a form of an MCP server")
+        raise Refusal("bad_message", "this request is a form or a dialog")
     return request
 
 
@@ -110,7 +129,8 @@ def _check_open(live: LiveSession, request_id: str) -> None:
     for row in reversed(transcript.settled):
         if row.id == request_id:
             by, how = row.by or "nobody", live.requests.how(request_id) or row.outcome
-            said = f"this request is over: {how}"
+            over = f"{row.by} has answered this already" if row.by else "this request is over"
+            said = f"{over}: {how}"
             raise Refusal("already_resolved", said, by=by, decision=how)
     raise Refusal("not_found", f"there is no open request {request_id!r}")
 
@@ -120,4 +140,5 @@ HANDLERS: Handlers = {
     AnswerQuestions: answer_questions,
     DecidePlan: decide_plan,
     AnswerElicitation: answer_elicitation,
+    AnswerDialog: answer_dialog,
 }

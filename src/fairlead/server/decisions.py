@@ -17,11 +17,24 @@ from msgspec import Struct
 from fairlead.errors import UsageError
 from fairlead.host import plans, questions
 from fairlead.host.decisions import Allow, Decision, Deny, PermissionRequest
-from fairlead.host.elicitations import Accept, Cancel, Decline, ElicitationReply
+from fairlead.host.elicitations import (
+    Accept,
+    Cancel,
+    Decline,
+    DialogRequest,
+    ElicitationReply,
+)
 from fairlead.host.plans import Approve, Reject
 from fairlead.host.questions import Answers, QuestionRequest
 from fairlead.server.decorate import input_sha256
-from fairlead.server.intents import AnswerElicitation, AnswerQuestions, Decide, DecidePlan
+from fairlead.server.dialogs import dialog_answer
+from fairlead.server.intents import (
+    AnswerDialog,
+    AnswerElicitation,
+    AnswerQuestions,
+    Decide,
+    DecidePlan,
+)
 from fairlead.server.limits import Limits
 from fairlead.server.offers import Offer, denial
 from fairlead.server.policy import Policy
@@ -29,7 +42,14 @@ from fairlead.server.refusal import Refusal
 from fairlead.server.roles import require
 from fairlead.wire.updates import PermissionUpdate
 
-__all__ = ["Ruling", "rule_elicitation", "rule_permission", "rule_plan", "rule_questions"]
+__all__ = [
+    "Ruling",
+    "rule_dialog",
+    "rule_elicitation",
+    "rule_permission",
+    "rule_plan",
+    "rule_questions",
+]
 
 DENIED = "The user does not want this to run. Ask what they would like instead."
 
@@ -37,7 +57,8 @@ DENIED = "The user does not want this to run. Ask what they would like instead."
 class Ruling(Struct, frozen=True, kw_only=True):
     """A valid answer: what the CLI gets, and what the audit keeps of it."""
 
-    decision: Decision | ElicitationReply
+    decision: Decision | ElicitationReply | str
+    """A text is the answer to a dialog."""
     name: str
     details: dict[str, Any] = {}
 
@@ -119,6 +140,13 @@ def rule_elicitation(intent: AnswerElicitation, limits: Limits) -> Ruling:
     if reply is None:
         raise Refusal("bad_message", f"a form is answered by {', '.join(replies)}")
     return Ruling(decision=reply, name=intent.action)
+
+
+def rule_dialog(request: DialogRequest, intent: AnswerDialog) -> Ruling:
+    """The answer to a dialog of the CLI's own."""
+    decision = dialog_answer(request, intent.answer)
+    details = {"dialog": request.kind, "answer": intent.answer}
+    return Ruling(decision=decision, name=intent.answer or "closed", details=details)
 
 
 def _check_hash(request: PermissionRequest, seen: str) -> None:

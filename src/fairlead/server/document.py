@@ -8,8 +8,9 @@ whether a change concerns a client is one comparison. Holds no rows: `Source` ha
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +20,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.messages import Changes, Page, Snapshot, Window
 from fairlead.transcript.changes import Add, Append, Change, Remove, Replace
 
-__all__ = ["ALL", "Document", "Source", "Step"]
+__all__ = ["ALL", "Beside", "Document", "Source", "Step"]
 
 ITEMS = "items"
 """The one section that is sent in windows."""
@@ -36,6 +37,7 @@ OVERHEAD = 90
 """About the bytes of an append beside its text."""
 
 _encode = msgspec.json.encode
+_SEQ = attrgetter("seq")
 
 
 class Source(Protocol):
@@ -52,6 +54,10 @@ class Source(Protocol):
         """One item."""
 
 
+Beside: TypeAlias = Callable[[Sequence[str]], tuple[Any, ...]]
+"""The turns that a page of these items needs and the document's own sections do not have."""
+
+
 class _Entry(Struct, frozen=True):
     seq: int
     changes: tuple[Change, ...]
@@ -59,6 +65,8 @@ class _Entry(Struct, frozen=True):
     """For each change the key of its item, or a very large one; None if no item is concerned."""
     low: int
     size: int
+    total: int
+    """The sizes of all entries up to this one."""
 
 
 class Step(Struct, frozen=True):
@@ -83,6 +91,7 @@ class Document:
         seq: int,
         epoch: str,
         item_ids: Iterable[str] | None = None,
+        beside: Beside | None = None,
         gap: int = GAP,
     ) -> None:
         self.name = name
@@ -91,11 +100,19 @@ class Document:
         self.floor = seq
         """The oldest position from which the ring leads to now."""
         self.windowed = item_ids is not None
+        self.every_s = 0.0
+        """How often it is told at most; 0 is as often as it changes."""
+        self.due = 0.0
+        self.resting = False
+        """Whether it was told so recently that it is not told now."""
         self._source = source
+        self._beside = beside
         self._limits = limits
         self._gap = gap
         self._entries: list[_Entry] = []
         self._bytes = 0
+        self._total = 0
+        """The sizes of all entries that there ever were."""
         self._ids: list[str] = []
         self._keys: list[int] = []
         self._key_of: dict[str, int] = {}
@@ -127,8 +144,9 @@ class Document:
         size = sum(_size(change) for change in changes)
         low = NOT_AN_ITEM if keys is None else min(keys)
         kept = None if keys is None else tuple(keys)
-        self._entries.append(_Entry(seq, tuple(changes), kept, low, size))
         self._bytes += size
+        self._total += size
+        self._entries.append(_Entry(seq, tuple(changes), kept, low, size, self._total))
         if self._bytes > self._limits.ring_bytes:
             self._trim()
 
@@ -140,13 +158,20 @@ class Document:
 
     # Handing out
 
+    def tire(self, now: float, rest_s: float) -> None:
+        """It was told to many, and rests at least so long."""
+        self.due = max(self.due, now + rest_s)
+
     def leads_from(self, position: int) -> bool:
         """Whether the changes since a position are still there."""
         return self.floor <= position <= self.seq
 
     def backlog(self, position: int) -> int:
         """About the bytes of the changes since a position."""
-        return sum(entry.size for entry in self._since(position))
+        place = self._place_after(position)
+        if place == len(self._entries):
+            return 0
+        return self._total - self._entries[place].total + self._entries[place].size
 
     def step(self, position: int, first: int) -> Step:
         """The next message for somebody at a position who has the items from a key on."""
@@ -204,6 +229,7 @@ class Document:
             before=before,
             items=tuple(items),
             window=Window(first=start, total=len(self._ids)),
+            turns=self._beside(self._ids[start:stop]) if self._beside is not None else (),
         )
         return page, self._keys[start] if start else ALL, size
 
@@ -242,8 +268,12 @@ class Document:
         return items, start, size
 
     def _since(self, position: int) -> list[_Entry]:
-        place = bisect_right(self._entries, position, key=lambda entry: entry.seq)
-        return self._entries[place:]
+        return self._entries[self._place_after(position) :]
+
+    def _place_after(self, position: int) -> int:
+        if position >= self.seq:
+            return len(self._entries)
+        return bisect_right(self._entries, position, key=_SEQ)
 
     def _next(self, position: int) -> tuple[list[_Entry], int]:
         """The entries of one message, and the number it leads to."""

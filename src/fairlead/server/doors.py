@@ -37,6 +37,9 @@ class DeviceStore(Protocol):
     async def device_by_token_hash(self, token_hash: str) -> Device | None:
         """The device with this token."""
 
+    async def devices(self) -> list[Device]:
+        """All devices, revoked ones too."""
+
     async def put_device(self, device: Device) -> None:
         """Keep a device."""
 
@@ -64,23 +67,30 @@ class Doors:
         self._codes = Codes(limits)
         self._throttle = Throttle(limits)
         self._known: dict[str, Device] = {}
+        self.announce: Callable[[Device], None] = _tell_nobody
+        """Told of each device that was paired, so that it is listed before it first connects."""
 
-    def issue_code(self, role: str = "owner") -> str:
-        """A one-time code for a link or a QR code."""
+    def issue_code(self, role: str = "owner", user: int | None = None) -> str:
+        """A one-time code for a link or a QR code, for one user of this machine if named."""
         code = secrets.token_urlsafe(24)
-        self._codes.issue(code, role, self._clock())
+        self._codes.issue(code, role, self._clock(), user)
         return code
 
-    async def pair(self, code: str, name: str, source: str) -> Paired | None:
-        """Turn a code into a device with a token; None if the code is not good."""
+    async def pair(
+        self, code: str, name: str, source: str, user: Callable[[], int | None] = lambda: None
+    ) -> Paired | None:
+        """Turn a code into a device with a token; None if the code is not good.
+
+        A good code is never held up: whoever guesses on this machine has the owner's address.
+        """
         now = self._clock()
-        if self._throttle.too_many(source, now):
-            return None
-        role = self._codes.redeem(code, now)
+        role = self._codes.redeem(code, now, user)
         if role is None:
-            self._throttle.failed(source, now)
+            await self._wrong(source, now)
             return None
-        return await self.make_device(name, role)
+        paired = await self.make_device(name, role)
+        self.announce(self._known[hash_token(paired.token)])
+        return paired
 
     async def make_device(self, name: str, role: str) -> Paired:
         """A new device; the token is not kept."""
@@ -90,7 +100,7 @@ class Doors:
         token = secrets.token_urlsafe(32)
         device = Device(
             id=str(uuid.uuid4()),
-            name=name.strip()[:80] or "unnamed device",
+            name=_name(name),
             role=role,
             token_hash=hash_token(token),
             created=now,
@@ -109,9 +119,7 @@ class Doors:
         digest = hash_token(token)
         device = self._known.get(digest) or await self._store.device_by_token_hash(digest)
         if not self._is_good(device, now):
-            self._throttle.failed(source, now)
-            if self._throttle.too_many(source, now):
-                await asyncio.sleep(GUESS_S)
+            await self._wrong(source, now)
             return None
         assert device is not None
         if device.last_seen < now - SEEN_EVERY_S:
@@ -120,12 +128,37 @@ class Doors:
         self._known[digest] = device
         return device
 
+    async def rename(self, device: str, name: str) -> str | None:
+        """Give a device another name; what it is called now, or None if there is none."""
+        found = next((one for one in await self._store.devices() if one.id == device), None)
+        if found is None or found.revoked is not None:
+            return None
+        renamed = structs.replace(found, name=_name(name))
+        await self._store.put_device(renamed)
+        known = self._known.get(found.token_hash)
+        if known is not None:
+            self._known[found.token_hash] = structs.replace(known, name=renamed.name)
+        return renamed.name
+
     async def revoke(self, device: str) -> bool:
         """Take a device's token away; it is out from now on."""
         self._known = {k: d for k, d in self._known.items() if d.id != device}
         return await self._store.revoke_device(device, self._clock())
 
+    async def _wrong(self, source: str, now: float) -> None:
+        self._throttle.failed(source, now)
+        if self._throttle.too_many(source, now):
+            await asyncio.sleep(GUESS_S)
+
     def _is_good(self, device: Device | None, now: float) -> bool:
         if device is None or device.revoked is not None:
             return False
         return device.last_seen >= now - self._limits.token_idle_s
+
+
+def _tell_nobody(device: Device) -> None:
+    return
+
+
+def _name(name: str) -> str:
+    return " ".join(name.split())[:80] or "unnamed device"

@@ -39,8 +39,7 @@ class Doorway:
             status, text = refusal
             await PlainTextResponse(text + "\n", status)(scope, receive, sender)
         else:
-            # Before the upgrade: the socket is never opened, the answer is 403.
-            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
+            await _refuse_upgrade(scope, send, refusal)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers = Headers(scope=scope)
@@ -49,8 +48,11 @@ class Doorway:
         wrong_host = check_host(hosts, self._authorities)
         if wrong_host is not None:
             return wrong_host
+        # h11 limits a head only while it is incomplete; one that comes in one piece passes it.
+        if sum(len(n) + len(v) + 4 for n, v in headers.raw) > self._limits.header_bytes:
+            return 431, "these headers are too large"
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self._limits.upload_bytes:
+        if not length.isascii() or not length.isdigit() or int(length) > self._limits.upload_bytes:
             return 413, "that is too large"
         return check_origin(
             headers.getlist("origin"),
@@ -60,6 +62,17 @@ class Doorway:
             upgrade=upgrade,
             has_bearer=headers.get("authorization", "").startswith("Bearer "),
         )
+
+
+async def _refuse_upgrade(scope: Scope, send: Send, refusal: Refusal) -> None:
+    """Answer before the upgrade: the socket is never opened."""
+    status, text = refusal
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": 1008, "reason": text})  # A 403.
+        return
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *SECURITY_HEADERS]
+    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": f"{text}\n".encode()})
 
 
 def _with_headers(send: Send) -> Send:

@@ -33,7 +33,9 @@ def read_below(path: str, roots: Iterable[str], limit: int) -> bytes:
     except (OSError, RuntimeError, ValueError):
         raise OutsideRoots from None
     for root in roots:
-        folder = Path(root).resolve()
+        folder = Path(root)
+        if folder.resolve() != folder:
+            continue  # It was moved or swapped since a session began there.
         if real.is_relative_to(folder):
             return _read(folder, real.relative_to(folder).parts, limit)
     raise OutsideRoots

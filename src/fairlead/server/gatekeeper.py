@@ -23,7 +23,7 @@ Refusal = tuple[int, str]
 def allowed_authorities(host: str, port: int, extra: Iterable[str] = ()) -> frozenset[str]:
     """The values of Host that mean this server."""
     names = {host, *extra}
-    if _is_loopback(host):
+    if _is_loopback(host) or _is_any(host):  # Who listens everywhere listens here, too.
         names |= {"localhost", "127.0.0.1", "[::1]", "fairlead.localhost"}
     authorities = {f"{_bracketed(name.lower())}:{port}" for name in names if not _is_any(name)}
     if port in (80, 443):

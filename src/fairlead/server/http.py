@@ -1,12 +1,13 @@
 """The HTTP API beside the socket: what is easier asked once than followed.
 
-Pairing, sessions, search, export, uploads, files, devices, health, metrics. Every handler is an
-entry of a table with its least role (`routes`); the guard here checks the token and the role
-before it runs, and turns every refusal into one form of answer.
+Pairing, sessions, search, export, uploads, files and their names, devices, health, metrics.
+Every handler is an entry of a table with its least role (`routes`); the guard here checks the
+token and the role before it runs, and turns every refusal into one form of answer.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Protocol
 
 import msgspec
@@ -14,9 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.errors import FairleadError
+from fairlead.server.bodies import json_answer as _json
+from fairlead.server.bodies import read_body as _body
 from fairlead.server.doors import Doors
 from fairlead.server.files import read_below
+from fairlead.server.finding import Finder, folders_like
 from fairlead.server.limits import Limits
+from fairlead.server.peers import user_of
 from fairlead.server.refusal import Refusal
 from fairlead.server.roles import require
 from fairlead.server.routes import Handler, Parameter, Route, openapi
@@ -39,6 +44,24 @@ STATUS = {
 }
 """Code of a refusal -> HTTP status; any other is 400."""
 
+HITS, MOST_HITS = 50, 200
+"""Hits of one search, unless another number is asked for, and at most."""
+
+NAMES, LETTERS = 50, 200
+"""Names in one answer, which a person still looks through; letters that are looked for."""
+
+
+SEARCH_FILTERS = (
+    ("session", "Only this session."),
+    ("project", "Only sessions in this folder."),
+    ("kinds", "prompt, answer, command, path, error; by commas."),
+    ("after", "Not before this moment, in seconds."),
+    ("before", "Before this moment, in seconds."),
+    ("order", "newest, else the best first."),
+    ("limit", "How many at most."),
+    ("offset", "How many to pass by."),
+)
+
 
 class Library(Protocol):
     """What the API needs of the registry and the store."""
@@ -55,6 +78,12 @@ class Library(Protocol):
     async def export(self, session: str, form: str) -> tuple[bytes, str] | None:
         """A session as `json`, `markdown` or `ndjson`, and its media type."""
 
+    def folder(self, session: str) -> str | None:
+        """The folder that a session works in, if there is such a session."""
+
+    def allowed(self) -> list[str]:
+        """The folders under which sessions may work."""
+
     def health(self) -> dict[str, Any]:
         """Whether all is well."""
 
@@ -66,18 +95,30 @@ class Api:
     """The handlers."""
 
     def __init__(
-        self, library: Library, doors: Doors, uploads: Uploads, limits: Limits, version: str
+        self,
+        library: Library,
+        doors: Doors,
+        uploads: Uploads,
+        limits: Limits,
+        version: str,
+        more: tuple[Route, ...] = (),
     ) -> None:
+        """`more` are entries of the table that others handle; they are guarded as all are."""
         self._library = library
         self._doors = doors
         self._uploads = uploads
         self._limits = limits
         self._version = version
-        self.routes = self._table()
+        self._finder = Finder()
+        self.routes = (*self._table(), *more)
 
     def _table(self) -> tuple[Route, ...]:
         session = Parameter(name="session", where="path", about="The session's id.")
         query = Parameter(name="q", where="query", about="Words to look for.")
+        narrowed = tuple(
+            Parameter(name=name, where="query", about=about, needed=False)
+            for name, about in SEARCH_FILTERS
+        )
         form = Parameter(
             name="form", where="query", about="json, markdown or ndjson.", needed=False
         )
@@ -96,12 +137,16 @@ class Api:
             route("GET", "/api/openapi.json", "viewer", "This description.", self._openapi),
             route("GET", "/api/sessions", "viewer", "All sessions.", self._sessions),
             route("GET", "/api/search", "viewer", "Search all sessions.", self._search,
-                  parameters=(query,)),
+                  parameters=(query, *narrowed)),
             route("GET", "/api/sessions/{session}/export", "viewer", "A whole session.",
                   self._export, parameters=(session, form)),
             route("POST", "/api/uploads", "operator", "Upload a file for a prompt.", self._upload),
             route("GET", "/api/files", "operator", "A file below a session's folder.", self._file,
                   parameters=(path,), returns="application/octet-stream"),
+            route("GET", "/api/sessions/{session}/names", "operator", "Files by a few letters.",
+                  self._names, parameters=(session, query)),
+            route("GET", "/api/folders", "operator", "Folders that begin as typed.",
+                  self._folders, parameters=(path,)),
             route("POST", "/api/codes", "owner", "A one-time code for another device.", self._code),
         )  # fmt: skip
 
@@ -117,7 +162,7 @@ class Api:
                 return _refused(refusal.code, refusal.message)
             except FairleadError as problem:
                 return _refused("bad_message", str(problem))
-            except msgspec.DecodeError as problem:
+            except (msgspec.DecodeError, RecursionError) as problem:
                 return _refused("bad_message", f"the body cannot be read: {problem}")
 
         return handle
@@ -131,14 +176,22 @@ class Api:
         if device is None:
             raise Refusal("not_authenticated", "a good token is needed")
         require(device.role, route.role or "owner", route.about)
+        request.state.role = device.role
 
     async def _pair(self, request: Request) -> Response:
         class Pairing(msgspec.Struct, forbid_unknown_fields=True):
             code: str
             name: str = ""
 
-        asked = msgspec.json.decode(await _body(request, 4096), type=Pairing)
-        paired = await self._doors.pair(asked.code, asked.name, _source(request))
+        try:
+            async with asyncio.timeout(self._limits.hello_s):
+                body = await _body(request, 4096)
+        except TimeoutError:
+            raise Refusal("not_authenticated", "the code did not come in time") from None
+        asked = msgspec.json.decode(body, type=Pairing)
+        paired = await self._doors.pair(
+            asked.code, asked.name, _source(request), lambda: _user(request)
+        )
         if paired is None:
             raise Refusal("not_authenticated", "this code was used, is too old, or never was")
         return _json(paired)
@@ -163,11 +216,17 @@ class Api:
             kinds=tuple(filter(None, given.get("kinds", "").split(","))),
             after=_number(given.get("after")),
             before=_number(given.get("before")),
+            newest_first=given.get("order") == "newest",
+            limit=min(_count(given.get("limit"), HITS) or HITS, MOST_HITS),
+            offset=_count(given.get("offset"), 0),
         )
         return _json({"hits": await self._library.search(given.get("q", ""), filters)})
 
     async def _export(self, request: Request) -> Response:
         form = request.query_params.get("form", "json")
+        if form == "ndjson":
+            # Raw lines may hold secrets that no transcript shows, as those of the log.
+            require(request.state.role, "operator", "a recording")
         found = await self._library.export(request.path_params["session"], form)
         if found is None:
             raise Refusal("not_found", "there is no such session, or no such form")
@@ -185,26 +244,25 @@ class Api:
             raise Refusal("not_found", str(problem)) from None
         return Response(content, media_type="application/octet-stream")
 
+    async def _names(self, request: Request) -> Response:
+        folder = self._library.folder(request.path_params["session"])
+        if folder is None:
+            raise Refusal("not_found", "there is no such session")
+        letters = request.query_params.get("q", "")[:LETTERS]
+        found, whole = await asyncio.to_thread(self._finder.find, folder, letters, NAMES)
+        return _json({"names": found, "whole": whole})
+
+    async def _folders(self, request: Request) -> Response:
+        typed = request.query_params.get("path", "")
+        found = await asyncio.to_thread(folders_like, typed, self._library.allowed(), NAMES)
+        return _json({"folders": found})
+
     async def _code(self, request: Request) -> Response:
         class Wanted(msgspec.Struct, forbid_unknown_fields=True):
             role: str = "approver"
 
         wanted = msgspec.json.decode(await _body(request, 4096) or b"{}", type=Wanted)
         return _json({"code": self._doors.issue_code(wanted.role), "seconds": self._limits.code_s})
-
-
-async def _body(request: Request, limit: int) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise Refusal("too_large", f"at most {limit:,} bytes are taken here")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
 def _refused(code: str, message: str) -> Response:
@@ -215,8 +273,20 @@ def _source(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
+def _user(request: Request) -> int | None:
+    """Who asks, if it is somebody on this machine and the system tells."""
+    server = request.scope.get("server")
+    if request.client is None or server is None or server[1] is None:
+        return None
+    return user_of((request.client.host, request.client.port), server[1])
+
+
 def _number(text: str | None) -> float | None:
     try:
         return float(text) if text else None
     except ValueError:
         return None
+
+
+def _count(text: str | None, other: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else other

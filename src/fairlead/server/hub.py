@@ -6,20 +6,20 @@ client costs nothing while it is slow, everything between two frames is merged, 
 fall between a snapshot and the changes after it. `document` has the documents; `sockets` pumps.
 
     subscribe, look, fetch -> messages to send at once, in order
-    publish                -> some clients become `ready`
+    publish                -> some clients become `ready`, and `on_ready` is called
     drain                  -> the messages for one ready client
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from fairlead.server.document import ALL, Document, Source
+from fairlead.server.document import ALL, Beside, Document, Source
 from fairlead.server.limits import Limits
 from fairlead.server.messages import Changes, FromServer, Problem, Snapshot
 from fairlead.transcript.changes import Change, Set
@@ -28,6 +28,9 @@ __all__ = ["Hub"]
 
 STATUS = "status"
 """The section that is told also to those who do not look."""
+
+PENDING = "pending"
+"""The section that somebody waits for: what is new in it is told before anything else."""
 
 NEVER = float("-inf")
 
@@ -58,7 +61,8 @@ class _Client:
     def __init__(self) -> None:
         self.following: dict[str, _Following] = {}
         self.acks = False
-        self.unacked: deque[tuple[str, int, int]] = deque()
+        self.unacked: dict[str, deque[tuple[int, int]]] = {}
+        """For each document the numbers that were sent, and how many bytes each took."""
         self.unacked_bytes = 0
 
 
@@ -66,6 +70,11 @@ class Hub:
     """All documents and all clients of one server; a client is one socket, by any name."""
 
     def __init__(self, limits: Limits | None = None) -> None:
+        self.on_ready: Callable[[], None] | None = None
+        """Told when there may be somebody to drain, so that nobody has to look all the time."""
+        self.on_urgent: Callable[[], None] | None = None
+        """Told when `urgent` has somebody."""
+        self._urgent: dict[str, None] = {}
         self._limits = limits or Limits()
         self._documents: dict[str, Document] = {}
         self._clients: dict[str, _Client] = {}
@@ -75,6 +84,8 @@ class Hub:
         self._ready: dict[str, None] = {}
         self._later: dict[str, float] = {}
         """Clients who have been told enough for now, and until when."""
+        self._calm: dict[str, Document] = {}
+        """Documents that are told at most every so often."""
 
     # Documents
 
@@ -86,18 +97,29 @@ class Hub:
         seq: int,
         epoch: str,
         item_ids: Iterable[str] | None = None,
+        every_s: float = 0.0,
+        beside: Beside | None = None,
     ) -> None:
-        """Offer a document. With `item_ids` it has items, which are sent in windows."""
-        self._documents[document] = Document(
-            document, source, self._limits, seq=seq, epoch=epoch, item_ids=item_ids
+        """Offer a document. With `item_ids` it has items, which are sent in windows.
+
+        `beside` gives what a page of older items needs beside them.
+        With `every_s` its changes are told at most so often, and to everybody together.
+        """
+        made = self._documents[document] = Document(
+            document, source, self._limits, seq=seq, epoch=epoch, item_ids=item_ids, beside=beside
         )
+        if every_s:
+            made.every_s = every_s
+            self._calm[document] = made
         for client in self._followers.get(document, ()):
             self._clients[client].following[document].position = None
-            self._ready[client] = None
+            self._forgive(self._clients[client], document, None)  # Its numbers may begin anew.
+            self._make_ready(client)
 
     def detach(self, document: str) -> None:
         """Offer a document no longer; who follows it gets a snapshot when it comes back."""
         self._documents.pop(document, None)
+        self._calm.pop(document, None)
 
     def has(self, document: str) -> bool:
         """Whether a document is offered."""
@@ -106,7 +128,15 @@ class Hub:
     def publish(self, document: str, seq: int, changes: Sequence[Change]) -> None:
         """The event with this number was stored and changed this."""
         self._documents[document].publish(seq, changes)
+        followers = self._followers.get(document)
+        if not followers:
+            return
         self._dirty.add(document)
+        if self.on_ready is not None:
+            self.on_ready()
+        if self.on_urgent is not None and any(change.to == PENDING for change in changes):
+            self._urgent.update(followers)
+            self.on_urgent()
 
     def forget(self, document: str) -> None:
         """Let the changes of a document go; it stays, and those behind get a snapshot."""
@@ -147,6 +177,7 @@ class Hub:
             said = f"a socket follows at most {limit} documents; close one first"
             return [Problem(code="too_many", message=said, document=document)]
         following = mine.following[document] = _Following(window)
+        self._forgive(mine, document, None)
         self._followers.setdefault(document, {})[client] = None
         if last_seq is not None and epoch == found.epoch and found.leads_from(last_seq):
             self._take_position(found, following, last_seq, oldest)
@@ -165,19 +196,32 @@ class Hub:
             del self._followers[document][client]
         self._clients.pop(client, None)
         self._ready.pop(client, None)
+        self._urgent.pop(client, None)
         self._later.pop(client, None)
 
     def ready(self, now: float) -> list[str]:
         """The clients for whom `drain` may have something."""
-        for document in self._dirty:
+        resting = self._resting(now)
+        for document in self._dirty - resting:
             for client in self._followers.get(document, ()):
                 if client not in self._later or self._clients[client].following[document].looking:
                     self._ready[client] = None
-        self._dirty.clear()
+        self._dirty &= resting
         for client in [one for one, until in self._later.items() if until <= now]:
             del self._later[client]
             self._ready[client] = None
         return list(self._ready)
+
+    def urgent(self) -> list[str]:
+        """The clients who are to be drained without waiting for their turn."""
+        found, self._urgent = list(self._urgent), {}
+        return found
+
+    def next_due(self) -> float | None:
+        """When `ready` has somebody without anything having happened, if ever."""
+        dues = [*self._later.values()]
+        dues += [self._calm[one].due for one in self._dirty if one in self._calm]
+        return min(dues, default=None)
 
     def drain(self, client: str, now: float) -> list[FromServer]:
         """What a client is to be sent now: at most one frame of each of its documents."""
@@ -192,6 +236,10 @@ class Hub:
             found = self._documents.get(name)
             if found is None:
                 continue
+            if found.resting and following.position is not None:
+                if following.position != found.seq:
+                    self._come_back(client, found.due)
+                continue
             if following.looking or following.position is None:
                 sent = self._advance(mine, found, following, now)
             else:
@@ -205,9 +253,11 @@ class Hub:
         """A client has applied everything up to a number."""
         mine = self._clients.get(client)
         if mine is not None:
+            held_back = self._is_behind(mine)
             mine.acks = True
             self._forgive(mine, document, seq)
-            self._ready[client] = None
+            if held_back:
+                self._make_ready(client)
 
     def look(self, client: str, document: str, looking: bool, now: float) -> list[FromServer]:
         """Whether somebody sees a document; who does not gets only its status."""
@@ -220,7 +270,7 @@ class Hub:
         found = self._documents.get(document)
         if not looking or found is None:
             return []
-        self._ready[client] = None
+        self._make_ready(client)
         return self._advance(mine, found, following, now)
 
     def fetch(
@@ -281,6 +331,9 @@ class Hub:
         following.position = step.message.seq
         following.sent_at = now
         self._sent(mine, found.name, step.message.seq, step.size)
+        if found.every_s:
+            followers = len(self._followers[found.name])
+            found.tire(now, step.size * followers / self._limits.lobby_bytes_per_s)
         return [step.message]
 
     def _send_snapshot(
@@ -318,10 +371,25 @@ class Hub:
     def _wake(self, client: str, following: _Following, *, at_once: bool) -> None:
         """Come back to a client: for the next frame at once, for what can wait a little later."""
         if at_once:
-            self._ready[client] = None
+            self._make_ready(client)
             return
-        due = following.sent_at + self._limits.status_every_s
+        self._come_back(client, following.sent_at + self._limits.status_every_s)
+
+    def _come_back(self, client: str, due: float) -> None:
         self._later[client] = min(due, self._later.get(client, due))
+
+    def _make_ready(self, client: str) -> None:
+        self._ready[client] = None
+        if self.on_ready is not None:
+            self.on_ready()
+
+    def _resting(self, now: float) -> set[str]:
+        """The documents whose changes wait a little longer; the others are told in this round."""
+        for name, found in self._calm.items():
+            found.resting = now < found.due
+            if not found.resting and name in self._dirty:
+                found.due = now + found.every_s
+        return {name for name, found in self._calm.items() if found.resting}
 
     def _is_full(self, mine: _Client) -> bool:
         return len(mine.following) >= self._limits.documents_per_client
@@ -330,20 +398,20 @@ class Hub:
         return mine.acks and mine.unacked_bytes > self._limits.unacked_bytes
 
     def _sent(self, mine: _Client, document: str, seq: int, size: int) -> None:
-        mine.unacked.append((document, seq, size))
-        mine.unacked_bytes += size
-        if not mine.acks and len(mine.unacked) > 1:
+        if not mine.acks:
             # A client that never acks is held back by its socket alone.
-            mine.unacked_bytes -= mine.unacked.popleft()[2]
+            mine.unacked.clear()
+            mine.unacked_bytes = 0
+        mine.unacked.setdefault(document, deque()).append((seq, size))
+        mine.unacked_bytes += size
 
     def _forgive(self, mine: _Client, document: str, seq: int | None) -> None:
-        kept: deque[tuple[str, int, int]] = deque()
-        for entry in mine.unacked:
-            if entry[0] == document and (seq is None or entry[1] <= seq):
-                mine.unacked_bytes -= entry[2]
-            else:
-                kept.append(entry)
-        mine.unacked = kept
+        if seq is None:
+            mine.unacked_bytes -= sum(size for _, size in mine.unacked.pop(document, ()))
+            return
+        waiting = mine.unacked.get(document, ())
+        while waiting and waiting[0][0] <= seq:
+            mine.unacked_bytes -= waiting.popleft()[1]
 
 
 def _fields(value: Any) -> dict[str, Any]:

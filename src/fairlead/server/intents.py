@@ -1,4 +1,4 @@
-"""What a client may want done. Nothing else passes: no raw control request, no flag, no rule text.
+"""What a client may want done. Nothing else passes: no raw control request and no flag.
 
 Each kind names the least role that may ask for it. A decision carries the id of the request and
 the hash of the input that was seen; what is then written to the CLI comes from the server's own
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 from msgspec import Struct
 
 __all__ = [
+    "AnswerDialog",
     "AnswerElicitation",
     "AnswerQuestions",
     "Archive",
@@ -25,9 +26,11 @@ __all__ = [
     "Interrupt",
     "KeepDraft",
     "McpReconnect",
+    "McpSignIn",
     "McpToggle",
     "NewSession",
     "Pin",
+    "Refresh",
     "Rename",
     "ReorderPrompts",
     "Restart",
@@ -41,6 +44,7 @@ __all__ = [
     "SetModel",
     "Stop",
     "StopTask",
+    "TaskOutput",
 ]
 
 
@@ -53,7 +57,11 @@ class _Intent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
 
 
 class NewSession(_Intent, frozen=True, kw_only=True, tag="new_session"):
-    """Start a session in a folder."""
+    """Start a session in a folder.
+
+    What runs without asking and which MCP servers are started is an owner's to say: both reach
+    beyond what an answer to a request can grant.
+    """
 
     cwd: str
     prompt: str | None = None
@@ -64,6 +72,12 @@ class NewSession(_Intent, frozen=True, kw_only=True, tag="new_session"):
     max_turns: int | None = None
     max_budget_usd: float | None = None
     continue_latest: bool = False
+    disallowed_tools: tuple[str, ...] = ()
+    """Rules, as `WebFetch` or `Bash(rm *)`."""
+    allowed_tools: tuple[str, ...] = ()
+    """Rules (owner)."""
+    mcp_servers: dict[str, dict[str, Any]] = {}
+    """Configurations by name, as in a project's .mcp.json (owner)."""
 
 
 class Resume(_Intent, frozen=True, kw_only=True, tag="resume"):
@@ -233,6 +247,15 @@ class AnswerElicitation(_Intent, frozen=True, kw_only=True, tag="answer_elicitat
     content: dict[str, Any] | None = None
 
 
+class AnswerDialog(_Intent, frozen=True, kw_only=True, tag="answer_dialog"):
+    """Answer a dialog of the CLI's own with one of its answers; None closes it."""
+
+    role: ClassVar[str] = "approver"
+    session: str
+    request_id: str
+    answer: str | None = None
+
+
 # Switches
 
 
@@ -279,6 +302,33 @@ class McpReconnect(_Intent, frozen=True, kw_only=True, tag="mcp_reconnect"):
     server: str
 
 
+class McpSignIn(_Intent, frozen=True, kw_only=True, tag="mcp_sign_in"):
+    """Sign in to an MCP server: gives the address to open in a browser.
+
+    If that browser is on another machine than the CLI, the address it is sent to in the end
+    leads nowhere there; given as `callback`, it still ends the sign-in.
+    """
+
+    session: str
+    server: str
+    callback: str | None = None
+
+
+class Refresh(_Intent, frozen=True, kw_only=True, tag="refresh"):
+    """Ask the CLI anew how full its context is and how its MCP servers are."""
+
+    role: ClassVar[str] = "viewer"
+    session: str
+
+
+class TaskOutput(_Intent, frozen=True, kw_only=True, tag="task_output"):
+    """The end of what a background task has printed so far."""
+
+    role: ClassVar[str] = "viewer"
+    session: str
+    task: str
+
+
 class RewindFiles(_Intent, frozen=True, kw_only=True, tag="rewind_files"):
     """Put files back to where they were before a prompt."""
 
@@ -314,12 +364,16 @@ Intent: TypeAlias = (
     | AnswerQuestions
     | DecidePlan
     | AnswerElicitation
+    | AnswerDialog
     | SetModel
     | SetMode
     | SetEffort
     | StopTask
     | McpToggle
     | McpReconnect
+    | McpSignIn
+    | Refresh
+    | TaskOutput
     | RewindFiles
     | RevokeDevice
 )

@@ -15,12 +15,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fairlead.server.held_facts import ServerFed
 from fairlead.server.limits import Limits
 from fairlead.server.log_lines import event_of
 from fairlead.store.audit import AuditRecord
 from fairlead.store.intents import IntentOutcome
 from fairlead.store.log import NewEvent, StoreUnavailable
+from fairlead.transcript.reduce import Fed
 
 __all__ = ["EventStore", "Journal"]
 
@@ -51,7 +51,7 @@ class _Waiting:
 
     def __init__(
         self,
-        fed: list[ServerFed],
+        fed: list[Fed],
         at: float,
         done: asyncio.Future[int] | None = None,
         intent: IntentOutcome | None = None,
@@ -72,7 +72,7 @@ class Journal:
         self,
         session: str,
         store: EventStore,
-        stored: Callable[[int, ServerFed, float], None],
+        stored: Callable[[int, Fed, float], None],
         limits: Limits,
         *,
         on_full: Callable[[], None] | None = None,
@@ -99,7 +99,7 @@ class Journal:
         self.problem: StoreUnavailable | None = None
         """Why nothing is stored now."""
 
-    def note(self, fed: list[ServerFed], at: float) -> None:
+    def note(self, fed: list[Fed], at: float) -> None:
         """Something happened; it will be stored, and shown when it is."""
         self._put(_Waiting(fed, at))
         if self.bytes > self._limits.unstored_bytes and not self.full:
@@ -109,7 +109,7 @@ class Journal:
 
     async def record(
         self,
-        fed: list[ServerFed],
+        fed: list[Fed],
         at: float,
         *,
         intent: IntentOutcome | None = None,

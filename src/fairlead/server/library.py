@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from fairlead.server.export import as_markdown
@@ -36,8 +37,39 @@ class ServerLibrary:
         return rows
 
     def roots(self) -> list[str]:
-        """The folders that sessions of this server work in."""
-        return sorted({row["cwd"] for row in self.sessions() if row["cwd"]})
+        """The folders that sessions work in, as far as sessions may work there.
+
+        The list has sessions of the CLI's own, which may have been anywhere.
+        """
+        allowed = self._registry.policy.folders
+        folders = {Path(row["cwd"]) for row in self.sessions() if row["cwd"]}
+        within = [one for one in folders if any(one.is_relative_to(root) for root in allowed)]
+        return sorted(map(str, within))
+
+    def folder(self, session: str) -> str | None:
+        """The folder that a session works in; refuses one that sessions may not work in."""
+        row = self._registry.lobby.row("sessions", session)
+        return None if row is None else self._registry.policy.check_folder(row["cwd"])
+
+    def allowed(self) -> list[str]:
+        """The folders under which sessions may work."""
+        return [str(root) for root in self._registry.policy.folders]
+
+    def has_session(self, session: str) -> bool:
+        """Whether the server has a session, with a log of its own."""
+        return session in self._registry.sessions.rows
+
+    def own_cli_sessions(self) -> set[str | None]:
+        """The CLI's ids of sessions that are the server's own."""
+        sessions = self._registry.sessions
+        own = {row.cli_session_id for row in sessions.rows.values()}
+        for live in sessions.live:  # An id may change within a session (TRUTH 4.30).
+            own |= {live.transcript.session.id, *live.transcript.session.previous_ids}
+        return own
+
+    def renamed(self, device: str, name: str) -> None:
+        """Show a device under another name."""
+        self._registry.renamed(device, name)
 
     async def search(self, query: str, filters: Filters) -> list[Any]:
         """What fits a query, best first."""

@@ -31,6 +31,21 @@ class Limits:
     """Items of a snapshot or a page, whatever the client asks for."""
     window_bytes: int = 2 * MIB
     """Bytes of the items of a snapshot or a page; one item goes in any case."""
+    lobby_every_s: float = 0.25
+    """How often the lobby is told at most: every client has it, and every session changes it."""
+    lobby_bytes_per_s: int = 16 * MIB
+    """What the lobby may take for all clients together; beyond that it is told less often."""
+    preview_letters: int = 64 * KIB
+    """Of one field of an item (a tool's result, say): two screens of it; the whole on demand."""
+    beside_letters: int = 8 * KIB
+    """Of one field of a turn or a settled request, which repeat what an item has."""
+    turns_shown: int = 100
+    """Turns, settled requests, … are shown from the last full block of so many on: as many as a
+    window of items can have, and never more than twice that."""
+    settled_shown: int = 100
+    tasks_shown: int = 200
+    background_shown: int = 200
+    files_shown: int = 500
     status_every_s: float = 1.0
     """How often somebody who does not look is told the status, and an empty step is sent."""
     documents_per_client: int = 64
@@ -47,6 +62,12 @@ class Limits:
     """What a CLI may write while the store cannot; then it is stopped until the store can."""
     batch_events: int = 2_000
     """Events in one append: some milliseconds of the writer thread."""
+    checkpoint_events: int = 4_000
+    """A session's state is kept after so many events: folding them takes about 0.1 s."""
+    checkpoint_share: int = 8
+    """… but not before an eighth of its log is new, or keeping would cost more than storing."""
+    checkpoint_last_events: int = 500
+    """What makes a last one worth it when a session leaves the memory: about 10 ms of folding."""
     store_retry_s: float = 1.0
     """How often a store that failed is tried again, if it does not say that it is well."""
     restarts: int = 3
@@ -74,6 +95,8 @@ class Limits:
     unauthenticated_sockets: int = 64
     sockets: int = 1_000
     message_bytes: int = 2 * MIB
+    fragments: int = 1_000
+    """Pieces of one message; each costs as much as a message does."""
     header_bytes: int = 16 * KIB
     flush_s: float = 0.016
     """How long changes are collected before they are sent: one frame of a screen."""
@@ -85,6 +108,8 @@ class Limits:
     dead_s: float = 45.0
     messages_per_s: float = 100.0
     upload_bytes: int = 32 * MIB
+    image_bytes: int = 5 * MIB
+    """Of one image; the API takes no larger one."""
     uploads_bytes: int = 512 * MIB
     file_bytes: int = 8 * MIB
     code_s: float = 60.0

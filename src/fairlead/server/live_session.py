@@ -21,20 +21,14 @@ from fairlead.guarding import judge
 from fairlead.host import plans
 from fairlead.host.client import Client
 from fairlead.host.decisions import Allow, Decision, Deny, PermissionRequest
-from fairlead.host.elicitations import ElicitationReply, ElicitationRequest
+from fairlead.host.elicitations import DialogRequest, ElicitationReply, ElicitationRequest
 from fairlead.host.options import Options
 from fairlead.host.prompts import PromptMoved, PromptState
 from fairlead.permissions.audit import input_sha256
 from fairlead.permissions.guard import Guard
 from fairlead.permissions.scopes import Behaviour
 from fairlead.permissions.settings import place_of
-from fairlead.server.held_facts import (
-    Folded,
-    PlanShown,
-    PromptEdited,
-    PromptsReordered,
-    ServerFed,
-)
+from fairlead.server.dialogs import DIALOGS
 from fairlead.server.journal import EventStore, Journal
 from fairlead.server.limits import Limits
 from fairlead.server.prompts import HeldPrompts
@@ -46,11 +40,16 @@ from fairlead.store.log import StoreUnavailable
 from fairlead.transcript.changes import Change
 from fairlead.transcript.facts import (
     Decided,
+    PlanShown,
     ProcessExited,
     ProcessStarted,
     PromptCancelled,
+    PromptEdited,
     PromptHeld,
+    PromptsReordered,
 )
+from fairlead.transcript.reduce import Fed
+from fairlead.transcript.transcript import Transcript
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.inputs import Input, Prompt
 
@@ -72,7 +71,7 @@ class LiveSession:
         store: EventStore,
         limits: Limits,
         *,
-        transcript: Folded | None = None,
+        transcript: Transcript | None = None,
         seq: int = 0,
         published: Callable[[LiveSession, int, Sequence[Change]], None],
         settled: Callable[[LiveSession], None] | None = None,
@@ -82,7 +81,7 @@ class LiveSession:
     ) -> None:
         self.id = session
         self._guard = guard
-        self.transcript = transcript or Folded()
+        self.transcript = transcript or Transcript()
         self.seq = seq
         """The number of the last event that is stored and shown."""
         self.prompts = HeldPrompts()
@@ -151,6 +150,8 @@ class LiveSession:
                 options,
                 on_permission=self._asked,
                 on_elicitation=self._elicited,
+                on_dialog=self._shown_dialog,
+                stream=replace(options.stream, dialog_kinds=tuple(DIALOGS)),
                 reader_limit=UNREAD,
             )
         )
@@ -194,13 +195,13 @@ class LiveSession:
 
     # What happened
 
-    def note(self, fed: list[ServerFed]) -> None:
+    def note(self, fed: list[Fed]) -> None:
         """Something happened."""
         self.active = self._clock()
         self.journal.note(fed, self.active)
 
-    def _stored(self, seq: int, fed: ServerFed, at: float) -> None:
-        changes = self.transcript.take(fed, at)
+    def _stored(self, seq: int, fed: Fed, at: float) -> None:
+        changes = self.transcript.feed(fed, at)
         self.seq = seq
         self._published(self, seq, changes)
 
@@ -359,6 +360,9 @@ class LiveSession:
         reply: ElicitationReply = await self.requests.ask(request)
         return reply
 
+    async def _shown_dialog(self, request: DialogRequest) -> Any:
+        return await self.requests.ask(request)
+
     async def _show_plan(self, request_id: str) -> None:
         try:
             plan = await self.running().plan()
@@ -377,7 +381,7 @@ class LiveSession:
 
     async def record(
         self,
-        fed: list[ServerFed],
+        fed: list[Fed],
         intent: IntentOutcome | None = None,
         audit: Sequence[AuditRecord] = (),
     ) -> None:
@@ -419,7 +423,8 @@ class _Witness:
     def received(self, messages: list[AnyMessage], at: float) -> None:
         """The CLI wrote these."""
         self._session.note(list(messages))
-        asyncio.get_running_loop().call_soon(self._session.pump)
+        if len(self._session.prompts):
+            asyncio.get_running_loop().call_soon(self._session.pump)
 
     def sent(self, message: Input, line: bytes, at: float) -> None:
         """The host wrote this."""

@@ -1,22 +1,25 @@
-"""A session read back from the log: its transcript, its number, and the prompts that still wait.
+"""A session read back from the log: its transcript and its number.
 
-Folding is the same work as it was live; it runs in a thread and in parts, so that a long
-session does not hold up the others.
+From the newest checkpoint that this code made, and the events after it; without one, from the
+first event. Both come to the same. It is done in threads and in parts, so that a long session
+does not hold up the others. `checkpoints` makes the checkpoints.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Protocol
 
-from fairlead.server.held_facts import Folded, PromptEdited
 from fairlead.server.log_lines import fed_by
-from fairlead.store.log import Event
-from fairlead.transcript.facts import PromptHeld
-from fairlead.transcript.model import PromptItem
-from fairlead.wire.inputs import Prompt
+from fairlead.store.code_version import code_version
+from fairlead.store.log import Event, StoredSnapshot
+from fairlead.transcript.checkpoint import Unreadable
+from fairlead.transcript.transcript import Transcript
 
 __all__ = ["EventReader", "Loaded"]
+
+log = logging.getLogger("fairlead")
 
 CHUNK = 2_000
 """Events folded in one stay in the thread: about 100 ms."""
@@ -28,38 +31,46 @@ class EventReader(Protocol):
     async def read(self, session: str, after: int, limit: int) -> list[Event]:
         """The events that follow a number, in order."""
 
+    async def last_seq(self, session: str) -> int:
+        """The number of the last event; 0 if there is none."""
+
+    async def latest_snapshot(self, session: str, version: str) -> StoredSnapshot | None:
+        """The newest snapshot that a version made."""
+
 
 class Loaded:
     """What the log holds of a session."""
 
-    def __init__(self) -> None:
-        self.transcript = Folded()
-        self.seq = 0
-        self._prompts: dict[str, Prompt] = {}
+    def __init__(self, transcript: Transcript | None = None, seq: int = 0) -> None:
+        self.transcript = transcript or Transcript()
+        self.seq = seq
+        self.kept = seq
+        """The number of the checkpoint it began with."""
 
     @classmethod
     async def from_log(cls, store: EventReader, session: str) -> Loaded:
-        """Read and fold all events of a session."""
-        loaded = cls()
+        """Read a session, from its newest checkpoint on."""
+        loaded = await cls._from_checkpoint(store, session) or cls()
         while events := await store.read(session, loaded.seq, CHUNK):
             await asyncio.to_thread(loaded.fold, events)
         return loaded
+
+    @classmethod
+    async def _from_checkpoint(cls, store: EventReader, session: str) -> Loaded | None:
+        found = await store.latest_snapshot(session, code_version())
+        if found is None or found.seq > await store.last_seq(session):
+            return None
+        try:
+            transcript = await asyncio.to_thread(Transcript.restored, found.parts)
+        except Unreadable as problem:
+            log.warning("checkpoint %d of session %s is left: %s", found.seq, session, problem)
+            return None
+        return cls(transcript, found.seq)
 
     def fold(self, events: list[Event]) -> None:
         """Take events in, in order."""
         for event in events:
             self.seq = event.seq
             fed = fed_by(event)
-            if fed is None:
-                continue
-            if isinstance(fed, PromptHeld | PromptEdited):
-                self._prompts[fed.prompt.uuid] = fed.prompt
-            self.transcript.take(fed, event.at)
-
-    def held(self) -> list[Prompt]:
-        """The prompts that wait, in order."""
-        return [
-            self._prompts[item.id]
-            for item in self.transcript.items
-            if isinstance(item, PromptItem) and item.state == "held" and item.id in self._prompts
-        ]
+            if fed is not None:
+                self.transcript.feed(fed, event.at)

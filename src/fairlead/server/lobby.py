@@ -23,12 +23,12 @@ class Lobby:
 
     sections = (*LISTS, "server")
 
-    def __init__(self, hub: Hub, epoch: str) -> None:
+    def __init__(self, hub: Hub, epoch: str, every_s: float = 0.0) -> None:
         self._hub = hub
         self._rows: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in LISTS}
         self._server: dict[str, Any] = {}
         self._seq = 0
-        hub.attach(LOBBY, self, seq=0, epoch=epoch)
+        hub.attach(LOBBY, self, seq=0, epoch=epoch, every_s=every_s)
 
     # As a document
 

@@ -7,14 +7,14 @@ under `fact`. Reading is total: a fact of a newer Fairlead feeds nothing, and st
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct, structs
 
-from fairlead.server.held_facts import PlanShown, PromptEdited, PromptsReordered, ServerFed
 from fairlead.store.log import FACT, IN, OUT, Event, NewEvent
-from fairlead.transcript import facts
+from fairlead.transcript.facts import Fact
+from fairlead.transcript.reduce import Fed
 from fairlead.wire.decode import decode
 from fairlead.wire.encode import decode_input, encode, to_object
 from fairlead.wire.events import Malformed
@@ -24,20 +24,7 @@ from fairlead.wire.message import Message
 
 __all__ = ["event_of", "fed_by"]
 
-_KINDS: tuple[type[Struct], ...] = (
-    facts.ProcessStarted,
-    facts.ProcessExited,
-    facts.PromptHeld,
-    facts.PromptCancelled,
-    facts.Decided,
-    facts.Described,
-    facts.Accounted,
-    facts.TurnStarted,
-    facts.TurnEnded,
-    PromptEdited,
-    PromptsReordered,
-    PlanShown,
-)
+_KINDS: tuple[type[Struct], ...] = get_args(Fact)
 
 
 def _name(kind: type) -> str:
@@ -48,7 +35,7 @@ _BY_NAME = {_name(kind): kind for kind in _KINDS}
 _SKIPPED = "line_skipped"
 
 
-def event_of(fed: ServerFed, at: float) -> NewEvent:
+def event_of(fed: Fed, at: float) -> NewEvent:
     """What to store for a value that the transcript is to be fed."""
     if isinstance(fed, Malformed) and fed.size > len(fed.raw):
         return NewEvent(FACT, write(_skipped(fed)), at)
@@ -59,7 +46,7 @@ def event_of(fed: ServerFed, at: float) -> NewEvent:
     return NewEvent(FACT, write({"fact": _name(type(fed)), **_fields(fed)}), at)
 
 
-def fed_by(event: Event) -> ServerFed | None:
+def fed_by(event: Event) -> Fed | None:
     """What a stored event feeds; None if it is a fact that this Fairlead does not know."""
     if event.direction == OUT:
         return decode(event.line)
@@ -76,7 +63,7 @@ def _fields(fact: Any) -> dict[str, Any]:
     }
 
 
-def _fact(line: bytes) -> ServerFed | None:
+def _fact(line: bytes) -> Fed | None:
     try:
         plain = parse(line)
     except NotJson:

@@ -175,6 +175,9 @@ class Page(Struct, frozen=True, kw_only=True, tag="page"):
     before: str
     items: tuple[Any, ...]
     window: Window
+    turns: tuple[Any, ...] = ()
+    """The turns of these items that are too old to be among the document's own, in order. They
+    are over and get no changes."""
 
 
 class IntentResult(Struct, frozen=True, kw_only=True, tag="intent_result"):

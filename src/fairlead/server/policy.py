@@ -58,6 +58,11 @@ class Policy:
         ceiling = MODES.index(self.mode_ceiling) if self.mode_ceiling in MODES else 0
         return mode in MODES and MODES.index(mode) <= ceiling
 
+    @property
+    def folders(self) -> list[Path]:
+        """The folders under which sessions may work, as the file system knows them."""
+        return [root.resolve() for root in self.roots or (Path.home(),)]
+
     def check_folder(self, cwd: str) -> str:
         """The real path of a folder that a session may work in."""
         if not cwd or "\0" in cwd:
@@ -71,7 +76,7 @@ class Policy:
             raise Refusal("not_found", f"there is no folder {cwd!r}") from None
         if not real.is_dir():
             raise Refusal("not_found", f"{cwd!r} is not a folder")
-        roots = [root.resolve() for root in self.roots or (Path.home(),)]
+        roots = self.folders
         # Whole components: `/home/me-evil` is not under `/home/me` (finding 8 of the threats).
         if not any(real == root or root in real.parents for root in roots):
             allowed = ", ".join(str(root) for root in roots)

@@ -17,6 +17,8 @@ class Presence:
         self._lobby = lobby
         self._clock = clock
         self._sockets: dict[str, set[str]] = {}
+        self._names: dict[str, str] = {}
+        """Of devices that were renamed: a socket keeps the one it came with."""
 
     def known(self, device: Device) -> None:
         """A device that may come."""
@@ -38,6 +40,11 @@ class Presence:
         if self._lobby.row("devices", device.id) is not None:
             self._show(device, self._clock())
 
+    def renamed(self, device: str, name: str) -> None:
+        """A device goes by another name from now on."""
+        self._names[device] = name
+        self._lobby.update("devices", device, name=name)
+
     def revoked(self, device: str) -> None:
         """A device that may come no more."""
         self._lobby.remove("devices", device)
@@ -47,7 +54,7 @@ class Presence:
             "devices",
             {
                 "id": device.id,
-                "name": device.name,
+                "name": self._names.get(device.id, device.name),
                 "role": device.role,
                 "last_seen": seen,
                 "connected": device.id in self._sockets,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fairlead.errors import UsageError
 from fairlead.server.deed import Deed
 from fairlead.server.handlers import Handlers, Result
-from fairlead.server.held_facts import ServerFed
 from fairlead.server.intents import (
     Attachment,
     CancelPrompt,
@@ -22,6 +21,7 @@ from fairlead.server.session_intents import resumable
 from fairlead.server.sessions import Sessions
 from fairlead.store.drafts import Draft
 from fairlead.transcript.facts import PromptCancelled
+from fairlead.transcript.reduce import Fed
 from fairlead.wire.blocks import Block, TextBlock
 from fairlead.wire.inputs import Prompt
 
@@ -35,8 +35,12 @@ async def send(sessions: Sessions, deed: Deed, intent: Send) -> Result:
     prompt = _prompt(intent.uuid, blocks)
     options = None if live.live else await resumable(sessions, live, repair=False)
     outcome = deed.outcome(uuid=intent.uuid)
-    await live.hold(prompt, at_once=intent.at_once, intent=outcome)
-    if options is not None:
+    if options is None:
+        await live.hold(prompt, at_once=intent.at_once, intent=outcome)
+        return {"uuid": intent.uuid}
+    async with sessions.expecting(live):
+        await live.hold(prompt, at_once=intent.at_once, intent=outcome)
+    if not live.live:  # Another prompt may have started it meanwhile.
         sessions.budget(live.id).refill()
         sessions.start_soon(live, options)
     return {"uuid": intent.uuid}
@@ -103,7 +107,7 @@ async def keep_draft(sessions: Sessions, deed: Deed, intent: KeepDraft) -> Resul
 async def _cancel_all(live: LiveSession) -> None:
     uuids = live.prompts.uuids
     if uuids:
-        facts: list[ServerFed] = [PromptCancelled(uuid) for uuid in uuids]
+        facts: list[Fed] = [PromptCancelled(uuid) for uuid in uuids]
         await live.record(facts)
         for uuid in uuids:
             live.prompts.take(uuid)

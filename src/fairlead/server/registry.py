@@ -22,11 +22,13 @@ from fairlead.errors import FairleadError
 from fairlead.host.options import Options
 from fairlead.server import (
     decision_intents,
+    inquiry_intents,
     prompt_intents,
     session_intents,
     switch_intents,
 )
 from fairlead.server.cli_documents import CliDocuments
+from fairlead.server.decorate import SessionSource
 from fairlead.server.deed import Deed, stored_result
 from fairlead.server.handlers import Handler, Result
 from fairlead.server.hub import Hub
@@ -52,6 +54,10 @@ log = logging.getLogger("fairlead")
 
 HIGHEST_N = 2**53
 """What a JavaScript client can count to."""
+
+
+CLIENTS_KNOWN = 4_096
+"""Clients whose highest number is kept in memory."""
 
 
 class Registry:
@@ -82,7 +88,8 @@ class Registry:
         self._store = store
         self._clock = clock
         self._revoke = revoke or store.revoke_device
-        self.lobby = Lobby(self.hub, f"{store.epoch}.{uuid.uuid4().hex[:12]}")
+        epoch = f"{store.epoch}.{uuid.uuid4().hex[:12]}"
+        self.lobby = Lobby(self.hub, epoch, self.limits.lobby_every_s)
         base = options or Options(agent=agent)
         self.sessions = Sessions(
             store,
@@ -98,6 +105,8 @@ class Registry:
         self._presence = Presence(self.lobby, clock)
         self._cli = CliDocuments(self.sessions, cli)
         self._acting: dict[tuple[str, str, int], asyncio.Task[IntentResult]] = {}
+        self._highest: dict[str, int] = {}
+        """The highest number that each client has sent, as far as it is known."""
         self._keeper: asyncio.Task[None] | None = None
         self._forget_state: Callable[[], None] | None = None
         self._handlers: dict[type, Handler] = {
@@ -105,6 +114,7 @@ class Registry:
             **prompt_intents.HANDLERS,
             **decision_intents.HANDLERS,
             **switch_intents.HANDLERS,
+            **inquiry_intents.HANDLERS,
             RevokeDevice: self._revoke_device,
         }
         self.lobby.set_server(
@@ -168,6 +178,11 @@ class Registry:
         except StoreUnavailable:
             return False
 
+    def source(self, document: str) -> SessionSource | None:
+        """A session that is loaded, as its clients see it."""
+        own = self.sessions.loaded(document)
+        return self._cli.source(document) if own is None else self.sessions.source(document)
+
     def arrived(self, device: Device, socket: str) -> None:
         """A device is connected."""
         self._presence.arrived(device, socket)
@@ -175,6 +190,14 @@ class Registry:
     def left(self, device: Device, socket: str) -> None:
         """One connection of a device is gone."""
         self._presence.left(device, socket)
+
+    def paired(self, device: Device) -> None:
+        """A device may come from now on."""
+        self._presence.known(device)
+
+    def renamed(self, device: str, name: str) -> None:
+        """A device was given another name."""
+        self._presence.renamed(device, name)
 
     # Intents
 
@@ -213,11 +236,12 @@ class Registry:
         require(deed.role, type(intent).role, str(intent.__struct_config__.tag))
         if not deed.client or not 0 < deed.n < HIGHEST_N:
             raise Refusal("bad_message", "intents are counted from 1 on, under a client id")
-        stored = await self._store.intent_result(deed.client, deed.n)
-        if stored is not None:
-            return stored_result(deed.device, stored)
-        if deed.n <= await self._store.last_intent(deed.client) - KEPT:
-            raise Refusal("stale", "this intent is too old to know whether it was acted on")
+        if not await self._is_new(deed):
+            stored = await self._store.intent_result(deed.client, deed.n)
+            if stored is not None:
+                return stored_result(deed.device, stored)
+            if deed.n <= await self._store.last_intent(deed.client) - KEPT:
+                raise Refusal("stale", "this intent is too old to know whether it was acted on")
         state = self._store.state
         if not state.ok:
             raise state.error()
@@ -226,6 +250,20 @@ class Registry:
         if not deed.carried:
             await self._keep_result(deed, done)
         return done
+
+    async def _is_new(self, deed: Deed) -> bool:
+        """Whether a client never sent so high a number, so that nothing can be stored of it.
+
+        Asked of the store once for each client: an answer must not wait for two reads each time.
+        """
+        highest = self._highest.get(deed.client)
+        if highest is None:
+            stored = await self._store.last_intent(deed.client)
+            while len(self._highest) >= CLIENTS_KNOWN:
+                del self._highest[next(iter(self._highest))]
+            highest = self._highest.setdefault(deed.client, stored)
+        self._highest[deed.client] = max(highest, deed.n)
+        return deed.n > highest
 
     async def _keep_refusal(self, deed: Deed, refusal: Refusal) -> IntentResult:
         failed = _failed(deed.n, refusal)

@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from fairlead.host.decisions import Deny, PermissionRequest
-from fairlead.host.elicitations import Cancel, ElicitationRequest
+from fairlead.host.elicitations import Cancel, DialogRequest, ElicitationRequest
 from fairlead.server.decisions import Ruling
 from fairlead.server.refusal import Refusal
 
 __all__ = ["Request", "Requests"]
 
-Request: TypeAlias = PermissionRequest | ElicitationRequest
+Request: TypeAlias = PermissionRequest | ElicitationRequest | DialogRequest
 
 REUSED = "This request id was used before; ask again under a new one."
 KEPT = 1_000

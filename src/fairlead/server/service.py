@@ -10,12 +10,14 @@ The one place where everything is put together; it decides nothing itself.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket as sockets_of_the_system
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -23,23 +25,35 @@ from fairlead.errors import OptionError, UsageError
 from fairlead.host.options import Options
 from fairlead.server.app import build
 from fairlead.server.bridge import Bridge
+from fairlead.server.cli_index import CliIndex
+from fairlead.server.connections import impatient, impatient_websocket
 from fairlead.server.doors import Doors
 from fairlead.server.gatekeeper import allowed_authorities
 from fairlead.server.http import Api
 from fairlead.server.library import ServerLibrary
 from fairlead.server.limits import Limits
+from fairlead.server.page_routes import PageRoutes
 from fairlead.server.policy import Policy
+from fairlead.server.reach import reach_of
 from fairlead.server.registry import Registry
 from fairlead.server.sockets import Sockets
 from fairlead.server.static import StaticFiles
 from fairlead.server.uploads import Uploads
+from fairlead.server.usage import Usage
+from fairlead.server.whole_items import WholeItems
 from fairlead.store.imports import CliSessions
 from fairlead.store.sqlite import SqliteStore
 from fairlead.wire.blocks import Block
 
 __all__ = ["Address", "Service", "open_service"]
 
-BACKLOG = 256
+BACKLOG = 128
+"""Connections that wait to be accepted. asyncio tries as many times in a row, and when there is no
+file left it complains as often, so that more would make a bad moment worse (F-48)."""
+
+COMPLAIN_EVERY_S = 10.0
+
+log = logging.getLogger("fairlead")
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -89,17 +103,23 @@ class Service:
 
     @property
     def base_url(self) -> str:
-        """Where a browser on this machine finds it."""
+        """Where a browser finds it: under a name that it answers to."""
         scheme = "https" if self.address.secure else "http"
-        host = "127.0.0.1" if self.address.host in ("0.0.0.0", "::") else self.address.host
+        host = self.address.host
+        if host in ("0.0.0.0", "::"):
+            host = self.address.names[0] if self.address.names else "127.0.0.1"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
-    def launch_link(self, role: str = "owner") -> str:
-        """The address with a one-time code in its fragment, which no server ever sees."""
-        return f"{self.base_url}/#code={self.doors.issue_code(role)}"
+    def launch_link(self, role: str = "owner", user: int | None = None) -> str:
+        """The address with a one-time code in its fragment, which no server ever sees.
+
+        With `user`, only that user of this machine can use it.
+        """
+        return f"{self.base_url}/#code={self.doors.issue_code(role, user)}"
 
     async def run(self) -> None:
         """Serve until `stop`."""
+        asyncio.get_running_loop().set_exception_handler(_Complaints())
         await self._server.serve(sockets=[self._listener])
 
     def stop(self) -> None:
@@ -142,27 +162,46 @@ async def open_service(
         async def revoke(device: str) -> bool:
             revoked = await doors.revoke(device)
             await sockets.cut_off(device)
+            await bridge.cut_off(device)
             return revoked
 
+        cli = CliSessions(projects, store) if projects is not None else None
         registry = Registry(
             store,
             limits=limits,
             policy=policy,
             options=options,
-            cli=CliSessions(projects, store) if projects is not None else None,
+            cli=cli,
             upload=upload,
             revoke=revoke,
             version=version("fairlead"),
         )
         await stack.enter_async_context(registry)
+        doors.announce = registry.paired
         sockets = Sockets(
             registry, doors, limits, version=version("fairlead"), agent=agent, epoch=store.epoch
         )
+        bridge = Bridge(registry, doors, limits)
         library = ServerLibrary(registry, store, lambda: sockets.count)
+        reach = reach_of(address.host, port, address.names, secure=address.secure)
+        pages = PageRoutes(
+            names=library,
+            doors=doors,
+            log=store,
+            usage=Usage(data, lambda: store.epoch),
+            reach=lambda: reach,
+        )
+        if cli is not None:
+            index = CliIndex(
+                cli, store, data, own=library.own_cli_sessions, progress=_told(registry)
+            )
+            indexing = asyncio.create_task(index.run())
+            stack.push_async_callback(_end, indexing)
+        more = (*pages.routes, *WholeItems(registry).routes)
         app = build(
-            api=Api(library, doors, uploads, limits, version("fairlead")),
+            api=Api(library, doors, uploads, limits, version("fairlead"), more),
             sockets=sockets,
-            bridge=Bridge(registry, doors, limits).serve,
+            bridge=bridge.serve,
             static=StaticFiles(),
             authorities=allowed_authorities(address.host, port, address.names),
             limits=limits,
@@ -179,10 +218,41 @@ async def open_service(
         )
 
 
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def _told(registry: Registry) -> Callable[[int, int], None]:
+    """Shows in the lobby how far the search index has come; nothing when it is done."""
+
+    def tell(done: int, total: int) -> None:
+        told = None if done >= total else {"done": done, "total": total}
+        registry.lobby.set_server(indexing=told)
+
+    return tell
+
+
+class _Complaints:
+    """What the event loop complains of; that files are short is said now and then, not always."""
+
+    def __init__(self) -> None:
+        self._said = float("-inf")
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), OSError) or "accept" not in context["message"]:
+            loop.default_exception_handler(context)
+        elif loop.time() - self._said >= COMPLAIN_EVERY_S:
+            self._said = loop.time()
+            log.warning("new connections have to wait: %s", context["exception"])
+
+
 def _config(app: object, address: Address, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
-        ws="websockets-sansio",
+        http=impatient(limits),
+        ws=impatient_websocket(limits),
+        backlog=BACKLOG,
         ws_max_size=limits.message_bytes,
         ws_ping_interval=limits.ping_s,
         ws_ping_timeout=limits.dead_s - limits.ping_s,

@@ -44,6 +44,8 @@ class SessionBook:
         self._spawn = spawn
         self._unsaved: set[str] = set()
         self._unindexed: dict[str, set[str]] = {}
+        self._shown: dict[str, tuple[float, tuple[Any, ...]]] = {}
+        """What `refresh` found when it last showed a session, and the time of its last event."""
 
     def row(self, session: str) -> SessionRow:
         """The row of a session; refuses if there is none."""
@@ -66,8 +68,20 @@ class SessionBook:
         self.show(row.id)
         self._spawn(self.save_all())
 
+    def refresh(self, live: LiveSession) -> None:
+        """Bring the lobby up to date after events, most of which it need not know of."""
+        status = live.transcript.status
+        pending = live.transcript.count("pending")
+        telling = (self.rows.get(live.id), live.live, pending, status.state, status.since)
+        telling += (status.waiting, status.background, status.detail)
+        at, told = self._shown.get(live.id, (0.0, ()))
+        if pending or told != telling or status.last_event - at >= LAST_EVENT_STEP_S:
+            self.show(live.id)
+            self._shown[live.id] = status.last_event, telling
+
     def show(self, session: str) -> None:
         """Bring a session's row of the lobby up to date, and what waits in it."""
+        self._shown.pop(session, None)
         row, live = self.rows.get(session), self._loaded(session)
         if row is None:
             return
@@ -114,6 +128,10 @@ class SessionBook:
                 items.discard(change.id)
             else:
                 items.add(change.row.id if isinstance(change, Add) else str(change.id))
+
+    def doubt(self, session: str, items: Sequence[str]) -> None:
+        """These may not have been indexed before the last server ended."""
+        self._unindexed.setdefault(session, set()).update(items)
 
     def turn_over(self, live: LiveSession, state: str) -> None:
         """Nothing runs now: keep what is known, and make what was said findable."""

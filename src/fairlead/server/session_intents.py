@@ -29,7 +29,8 @@ from fairlead.server.live_session import LiveSession
 from fairlead.server.loading import Loaded
 from fairlead.server.refusal import Refusal
 from fairlead.server.resume_check import Resumable, check_resume
-from fairlead.server.sessions import Sessions
+from fairlead.server.roles import require
+from fairlead.server.sessions import RUNNING, Sessions
 from fairlead.store.imports import CliSession
 from fairlead.store.sessions import SessionRow
 from fairlead.wire.blocks import TextBlock
@@ -40,12 +41,13 @@ __all__ = ["HANDLERS", "resumable"]
 
 async def new_session(sessions: Sessions, deed: Deed, intent: NewSession) -> Result:
     """Begin a session; its start goes on after the answer, and is in its transcript."""
+    _check_reach(deed, intent)
     row = _new_row(sessions, intent)
+    prompt = _first_prompt(sessions, intent.prompt)
     if intent.continue_latest:
         latest = await _latest(sessions, row.cwd)
         if latest is not None:
-            return await _resume_cli(sessions, deed, latest, row.cwd)
-    prompt = _first_prompt(sessions, intent.prompt)
+            return await _go_on(sessions, deed, latest, row, prompt)
     if not intent.continue_latest:
         # Known from the start, so that the CLI's own file is never taken for another session.
         row = structs.replace(row, cli_session_id=str(uuid.uuid4()))
@@ -53,10 +55,14 @@ async def new_session(sessions: Sessions, deed: Deed, intent: NewSession) -> Res
         sessions, row, continue_latest=intent.continue_latest, session_id=row.cli_session_id
     )
     await sessions.make_room()
-    await sessions.book.save(row, deed.outcome(session=row.id))
+    # With a prompt, the deed is done when that is stored; an empty session is no answer to it.
+    await sessions.book.save(
+        structs.replace(row, state=RUNNING),
+        deed.outcome(session=row.id) if prompt is None else None,
+    )
     live = sessions.adopt(row.id, Loaded())
     if prompt is not None:
-        await live.hold(prompt)
+        await live.hold(prompt, intent=deed.outcome(session=row.id))
     sessions.start_soon(live, options)
     return {"session": row.id}
 
@@ -69,7 +75,8 @@ async def resume(sessions: Sessions, deed: Deed, intent: Resume) -> Result:
             raise Refusal("not_found", f"there is no session {intent.session!r}")
         known = next((r for r in sessions.rows.values() if r.cli_session_id == found.id), None)
         if known is None:
-            return await _resume_cli(sessions, deed, found, found.cwd)
+            fresh = SessionRow(id="", cwd=found.cwd)
+            return await _resume_cli(sessions, deed, found, fresh)
         intent = structs.replace(intent, session=known.id)
     live = await sessions.load(intent.session)
     if not live.live:
@@ -219,8 +226,28 @@ async def _latest(sessions: Sessions, cwd: str) -> CliSession | None:
     return next((one for one in sessions.cli.sessions() if one.cwd == cwd), None)
 
 
-async def _resume_cli(sessions: Sessions, deed: Deed, found: CliSession, cwd: str) -> Result:
-    """Take over a session of the CLI's own, with its history."""
+async def _go_on(
+    sessions: Sessions, deed: Deed, latest: CliSession, wanted: SessionRow, prompt: Prompt | None
+) -> Result:
+    """Go on with the latest session of a folder, which may be one of this server already."""
+    known = next((one for one in sessions.rows.values() if one.cli_session_id == latest.id), None)
+    if known is None:
+        return await _resume_cli(sessions, deed, latest, wanted, prompt)
+    result = await resume(sessions, deed, Resume(session=known.id))
+    if prompt is not None:
+        live = await sessions.load(known.id)
+        await live.hold(prompt, intent=deed.outcome(session=known.id))
+    return result
+
+
+async def _resume_cli(
+    sessions: Sessions,
+    deed: Deed,
+    found: CliSession,
+    wanted: SessionRow,
+    prompt: Prompt | None = None,
+) -> Result:
+    """Take over a session of the CLI's own, with its history, as `wanted` says in the rest."""
     now = sessions.clock()
     if found.is_live(now):
         raise Refusal(
@@ -229,10 +256,11 @@ async def _resume_cli(sessions: Sessions, deed: Deed, found: CliSession, cwd: st
             check="in_use",
             offers=["fork", "fresh"],
         )
-    row = SessionRow(
+    row = structs.replace(
+        wanted,
         id=str(uuid.uuid4()),
-        cwd=sessions.policy.check_folder(cwd),
-        title=found.title or None,
+        cwd=sessions.policy.check_folder(wanted.cwd),
+        title=wanted.title or found.title or None,
         cli_session_id=found.id,
         source="cli",
         agent=str(sessions.options.agent),
@@ -242,9 +270,21 @@ async def _resume_cli(sessions: Sessions, deed: Deed, found: CliSession, cwd: st
     options = _checked(sessions, row, resume=found.id)
     await sessions.make_room()
     await import_session(sessions.store, found, row.id)
-    await sessions.book.save(row, deed.outcome(session=row.id))
-    sessions.start_soon(await sessions.load(row.id), options)
+    outcome = deed.outcome(session=row.id)
+    await sessions.book.save(row, outcome if prompt is None else None)
+    live = await sessions.load(row.id)
+    if prompt is not None:
+        await live.hold(prompt, intent=outcome)
+    sessions.start_soon(live, options)
     return {"session": row.id}
+
+
+def _check_reach(deed: Deed, intent: NewSession) -> None:
+    """A rule that allows, and a program to start, reach beyond what an operator may grant."""
+    if intent.allowed_tools:
+        require(deed.role, "owner", "a session with tools that run without asking")
+    if intent.mcp_servers:
+        require(deed.role, "owner", "a session with MCP servers of its own")
 
 
 def _new_row(sessions: Sessions, intent: NewSession) -> SessionRow:
@@ -257,6 +297,9 @@ def _new_row(sessions: Sessions, intent: NewSession) -> SessionRow:
         "effort": intent.effort,
         "max_turns": intent.max_turns,
         "max_budget_usd": intent.max_budget_usd,
+        "disallowed_tools": list(intent.disallowed_tools) or None,
+        "allowed_tools": list(intent.allowed_tools) or None,
+        "mcp_servers": intent.mcp_servers or None,
     }
     return SessionRow(
         id=str(uuid.uuid4()),

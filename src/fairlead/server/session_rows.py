@@ -63,7 +63,7 @@ def refreshed(row: SessionRow, transcript: Transcript, state: str) -> SessionRow
         effort=session.effort or row.effort,
         cost_usd=transcript.ledger.cost_usd,
         last_activity=max(row.last_activity, transcript.status.last_event),
-        items=len(transcript.items),
+        items=transcript.count("items"),
         state=state,
     )
 

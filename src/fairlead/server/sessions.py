@@ -11,7 +11,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -22,8 +24,8 @@ from fairlead.host import agent
 from fairlead.host.environment import child_environment
 from fairlead.host.options import Options
 from fairlead.server import session_rows
+from fairlead.server.checkpoints import Checkpoints
 from fairlead.server.decorate import SessionSource
-from fairlead.server.held_facts import ServerFed
 from fairlead.server.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.live_session import LiveSession
@@ -39,6 +41,7 @@ from fairlead.store.sessions import SessionRow
 from fairlead.store.sqlite import SqliteStore
 from fairlead.transcript.changes import Change
 from fairlead.transcript.facts import ProcessExited, PromptCancelled
+from fairlead.transcript.reduce import Fed
 from fairlead.wire.blocks import Block
 
 __all__ = ["RUNNING", "Sessions", "Upload"]
@@ -50,6 +53,9 @@ log = logging.getLogger("fairlead")
 
 RUNNING, STOPPED, INTERRUPTED = "running", "stopped", "interrupted"
 """States of a stored row: what a server that starts must know of the one before it."""
+
+DOUBTFUL = 500
+"""Items at the end of a session that was cut off; those of its last turn were never indexed."""
 
 CUT_OFF = "The server ended while this session ran. It can be resumed."
 
@@ -82,6 +88,9 @@ class Sessions:
         self.upload = upload
         self.clock = clock
         self.book = SessionBook(store, lobby, self.loaded, self.spawn)
+        self._checkpoints = Checkpoints(store, limits)
+        # Anew with each run: a database put back from a copy has counted differently (F-30).
+        self._epoch = f"{store.epoch}.{uuid.uuid4().hex[:12]}"
         self._loaded: dict[str, LiveSession] = {}
         self._sources: dict[str, SessionSource] = {}
         self._loading: dict[str, asyncio.Task[LiveSession]] = {}
@@ -109,6 +118,11 @@ class Sessions:
     def live(self) -> list[LiveSession]:
         """The sessions that run."""
         return [one for one in self._loaded.values() if one.live]
+
+    @property
+    def working(self) -> bool:
+        """Whether any session is at work."""
+        return any(one.busy for one in self._loaded.values())
 
     def source(self, session: str) -> SessionSource:
         """A loaded session as its clients see it."""
@@ -143,18 +157,22 @@ class Sessions:
             clock=self.clock,
             guard=self.policy.guard,
         )
-        for prompt in loaded.held():
+        for prompt in live.transcript.held:
             live.prompts.add(prompt)
         self._loaded[session] = live
-        source = self._sources[session] = SessionSource(live.transcript, self.policy)
+        self._checkpoints.begin(session, loaded.kept)
+        source = self._sources[session] = SessionSource(live.transcript, self.policy, self.limits)
         self.hub.attach(
             session,
             source,
             seq=live.seq,
-            epoch=self.store.epoch,
-            item_ids=[item.id for item in live.transcript.items],
+            epoch=self._epoch,
+            item_ids=live.transcript.item_ids,
+            beside=source.turns_of,
         )
         self.book.show(session)
+        if self._checkpoints.is_due(live):
+            self.spawn(self._checkpoints.keep(live))
         return live
 
     # Starting and ending
@@ -167,15 +185,39 @@ class Sessions:
             for name in ("model", "effort", "max_turns", "max_budget_usd")
             if row.options.get(name) is not None
         }
+        base = self.options
+        rules = replace(
+            base.rules,
+            allowed=(*base.rules.allowed, *row.options.get("allowed_tools", ())),
+            disallowed=(*base.rules.disallowed, *row.options.get("disallowed_tools", ())),
+        )
         return replace(
-            self.options,
+            base,
             cwd=row.cwd,
-            env={**self.options.env, **self.policy.env},
+            rules=rules,
+            mcp_servers={**base.mcp_servers, **row.options.get("mcp_servers", {})},
+            env={**base.env, **self.policy.env},
             inherit_env=self.policy.inherit_env,
             permission_mode=mode or self.policy.mode,
             file_checkpoints=True,
             **{**chosen, **more},
         )
+
+    @asynccontextmanager
+    async def expecting(self, live: LiveSession) -> AsyncIterator[None]:
+        """Mark a session as running before something is stored that makes it run.
+
+        A server that is killed in between would otherwise leave a prompt that waits for ever.
+        """
+        before = self.row(live.id)
+        if before.state != RUNNING:
+            await self.book.save(structs.replace(before, state=RUNNING))
+        try:
+            yield
+        except (Refusal, StoreUnavailable):
+            if not live.live:
+                self.book.save_soon(structs.replace(self.row(live.id), state=before.state))
+            raise
 
     async def start(self, live: LiveSession, options: Options) -> None:
         """Start the CLI of a session; a failure is in its transcript, and is raised."""
@@ -266,6 +308,7 @@ class Sessions:
         self._sources.pop(live.id, None)
         self.hub.detach(live.id)
         await live.close()
+        await self._checkpoints.let_go(live)
 
     # Beginning and end of the server
 
@@ -280,14 +323,15 @@ class Sessions:
 
     async def _bury(self, row: SessionRow) -> None:
         live = await self.load(row.id)
-        facts: list[ServerFed] = [ProcessExited(stderr=CUT_OFF)]
+        self.book.doubt(row.id, live.transcript.last_ids("items", DOUBTFUL))
+        facts: list[Fed] = [ProcessExited(stderr=CUT_OFF)]
         facts += [PromptCancelled(uuid) for uuid in live.prompts.uuids]
         try:
             await live.record(facts)
         except StoreUnavailable:
             return  # It stays marked as running, and the next start tries again.
-        for uuid in live.prompts.uuids:
-            live.prompts.take(uuid)
+        for held in live.prompts.uuids:
+            live.prompts.take(held)
         self.book.save_soon(session_rows.refreshed(row, live.transcript, INTERRUPTED))
 
     async def close(self) -> None:
@@ -296,11 +340,15 @@ class Sessions:
         await self._cancel_tasks()
         # A version that is being asked for is a process: it is let end, not left behind.
         asking = [task for task in self._versions.values() if not task.done()]
-        closing = [*asking, *[asyncio.create_task(one.close()) for one in self._loaded.values()]]
+        closing = [*asking, *[asyncio.create_task(self._end(one)) for one in self._loaded.values()]]
         if closing:
             await asyncio.wait(closing, timeout=self.limits.stop_s)
         await self.book.save_all()
         await self._cancel_tasks()
+
+    async def _end(self, live: LiveSession) -> None:
+        await live.close()
+        await self._checkpoints.let_go(live)
 
     async def _cancel_tasks(self) -> None:
         tasks = tuple(self._tasks)
@@ -332,7 +380,9 @@ class Sessions:
 
     def _settled(self, live: LiveSession) -> None:
         """A batch of events was stored and shown."""
-        self.book.show(live.id)
+        self.book.refresh(live)
+        if self._checkpoints.is_due(live):
+            self.spawn(self._checkpoints.keep(live))
         if live.transcript.turn is None:
             self.book.turn_over(live, RUNNING if live.live else STOPPED)
 

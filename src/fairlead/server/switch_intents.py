@@ -26,8 +26,9 @@ from fairlead.server.refusal import Refusal
 from fairlead.server.session_intents import resumable
 from fairlead.server.sessions import Sessions
 from fairlead.store.audit import AuditRecord
+from fairlead.transcript.facts import Described
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "check_server"]
 
 
 async def set_model(sessions: Sessions, deed: Deed, intent: SetModel) -> Result:
@@ -69,6 +70,7 @@ async def set_effort(sessions: Sessions, deed: Deed, intent: SetEffort) -> Resul
     running = live.live
     await live.stop()
     _remember(sessions, live, effort=intent.effort)
+    live.note([Described(effort=intent.effort)])  # The CLI tells it with its next turn, if at all.
     if running:
         await sessions.start(live, await resumable(sessions, live, repair=False))
     return {"effort": intent.effort}
@@ -86,7 +88,7 @@ async def stop_task(sessions: Sessions, deed: Deed, intent: StopTask) -> Result:
 async def mcp_toggle(sessions: Sessions, deed: Deed, intent: McpToggle) -> Result:
     """Switch an MCP server of the session on or off."""
     live = await sessions.load(intent.session)
-    _check_server(live, intent.server)
+    check_server(live, intent.server)
     await live.running().mcp_toggle(intent.server, enabled=intent.enabled)
     await live.running().mcp_status()
     return {}
@@ -95,7 +97,7 @@ async def mcp_toggle(sessions: Sessions, deed: Deed, intent: McpToggle) -> Resul
 async def mcp_reconnect(sessions: Sessions, deed: Deed, intent: McpReconnect) -> Result:
     """Connect an MCP server of the session again."""
     live = await sessions.load(intent.session)
-    _check_server(live, intent.server)
+    check_server(live, intent.server)
     await live.running().mcp_reconnect(intent.server)
     await live.running().mcp_status()
     return {}
@@ -127,7 +129,8 @@ def _remember(sessions: Sessions, live: LiveSession, **options: Any) -> None:
     sessions.book.save_soon(structs.replace(row, options={**row.options, **options}))
 
 
-def _check_server(live: LiveSession, server: str) -> None:
+def check_server(live: LiveSession, server: str) -> None:
+    """Refuse a server that the session does not have."""
     names = [
         one.get("name") for one in live.transcript.session.mcp_servers if isinstance(one, dict)
     ]

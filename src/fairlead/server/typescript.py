@@ -33,6 +33,9 @@ UNIONS: dict[str, Any] = {
 NAMES: dict[Any, str] = {messages.Snapshot: "SnapshotMessage", changes.Set: "SetFields"}
 """Where two Python modules use one name."""
 
+MAY_BE_CUT = (*get_args(model.Item), model.Turn, model.Settled)
+"""Rows whose long fields the server sends by their beginning (`previews`)."""
+
 PLAIN = {
     described.AnyType: "unknown",
     described.NoneType: "null",
@@ -105,6 +108,8 @@ def _interface(name: str, kind: type[msgspec.Struct]) -> str:
         # What the server sends it always sends whole; a client may leave defaults out.
         mark = "" if field.required or not incoming else "?"
         lines.append(f"  readonly {field.encode_name}{mark}: {_typescript(field.type)};")
+    if kind in MAY_BE_CUT:
+        lines.append("  readonly cut?: { readonly [field: string]: number };")
     about = (kind.__doc__ or "").strip().split("\n")[0]
     body = "\n".join(lines)
     return f"/** {about} */\nexport interface {name} {{\n{body}\n}}"

@@ -18,8 +18,9 @@ from fairlead.wire.blocks import Block, TextBlock
 
 __all__ = ["Upload", "Uploads"]
 
-IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
+IMAGES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 PDF = b"%PDF-"
+MIB = 1024 * 1024
 
 
 class Upload(Struct, frozen=True, kw_only=True):
@@ -41,8 +42,7 @@ class Uploads:
     def keep(self, content: bytes) -> Upload:
         """Store an upload; raises `UsageError` for what no prompt can carry."""
         kind = _kind(content)
-        if len(content) > self._limits.upload_bytes:
-            raise UsageError(f"an upload may have {self._limits.upload_bytes:,} bytes at most")
+        self._check_size(kind, len(content))
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_room(len(content))
         upload = Upload(id=uuid.uuid4().hex, size=len(content), kind=kind)
@@ -67,6 +67,16 @@ class Uploads:
         heading = f"{name}:\n\n" if name else ""
         return TextBlock(text=heading + content.decode())
 
+    def _check_size(self, kind: str, size: int) -> None:
+        limits = self._limits
+        most, instead = {
+            "image": (limits.image_bytes, "make it smaller"),
+            "text": (limits.prompt_bytes, "name its path with @ instead, if the agent can read it"),
+        }.get(kind, (limits.upload_bytes, "leave parts of it out"))
+        if size > most:
+            what = {"image": "an image", "text": "a text file"}.get(kind, "a document")
+            raise UsageError(f"{what} may have {most / MIB:g} MB at most; {instead}")
+
     def _make_room(self, needed: int) -> None:
         files = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
         total = sum(path.stat().st_size for path in files)
@@ -78,7 +88,8 @@ class Uploads:
 
 
 def _kind(content: bytes) -> str:
-    if content.startswith(IMAGES):
+    # A sound file begins with RIFF as well.
+    if content.startswith(IMAGES) or (content[:4] == b"RIFF" and content[8:12] == b"WEBP"):
         return "image"
     if content.startswith(PDF):
         return "document"

@@ -1,0 +1,58 @@
+"""One item of a session as a whole, for whoever was sent only its beginning (`previews`).
+
+Over HTTP and not over the socket, where ten megabytes would hold up everything behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairlead.server.bodies import json_answer
+from fairlead.server.decorate import SessionSource
+from fairlead.server.refusal import Refusal
+from fairlead.server.routes import Parameter, Route
+
+__all__ = ["Documents", "WholeItems"]
+
+
+class Documents(Protocol):
+    """Who has the documents."""
+
+    @property
+    def open(self) -> Callable[[str], Awaitable[bool]]:
+        """Load a document; False if there is none."""
+
+    def source(self, document: str) -> SessionSource | None:
+        """A document that is loaded."""
+
+
+class WholeItems:
+    """The handler."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        session = Parameter(name="session", where="path", about="The session's id.")
+        item = Parameter(name="id", where="query", about="The item's id.")
+        self.routes = (
+            Route(
+                method="GET",
+                path="/api/sessions/{session}/item",
+                role="viewer",
+                about="One item of a session, as a whole.",
+                handler=self._read,
+                parameters=(session, item),
+            ),
+        )
+
+    async def _read(self, request: Request) -> Response:
+        session = request.path_params["session"]
+        opened = await self._documents.open(session)
+        source = self._documents.source(session) if opened else None
+        row = source.transcript.item(request.query_params.get("id", "")) if source else None
+        if row is None:
+            raise Refusal("not_found", "there is no such item in such a session")
+        return json_answer(row)

@@ -1,0 +1,146 @@
+"""A real server with a scripted CLI, in one process with its robots; the proxy goes before it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shlex
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlead.host.options import Options
+from fairlead.host.process import Graces
+from fairlead.server.intents import NewSession
+from fairlead.server.limits import Limits
+from fairlead.server.policy import Policy
+from fairlead.server.service import Service, open_service
+from tests.faults.robot import Robot
+
+__all__ = ["Ground", "ground", "read_log", "scripted_agent", "teed_agent"]
+
+AGENT = Path(__file__).parents[1] / "server" / "agent.py"
+QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
+RESTLESS = Limits(ping_s=0.3, dead_s=2.0, slow_s=2.0, restart_delays_s=(0.0,))
+"""Signs of life so often that a robot soon knows a dead network from a quiet one."""
+
+STEP_S = 0.01
+
+
+def scripted_agent(folder: Path, log: Path, files: Path | None = None) -> Path:
+    """The CLI that does what its prompt says, as an executable file."""
+    command = shlex.join([sys.executable, str(AGENT), str(log)])
+    kept = f"export AGENT_FILES={shlex.quote(str(files))}\n" if files else ""
+    return _executable(folder / "claude-scripted", f'{kept}exec {command} "$@"')
+
+
+def teed_agent(folder: Path, log: Path, agent: Path) -> Path:
+    """Another CLI whose stdin is written down on its way."""
+    tee = f"tee -a {shlex.quote(str(log))} | {shlex.quote(str(agent))}"
+    probe = f'[ "$1" = --version ] && exec {shlex.quote(str(agent))} --version'
+    return _executable(folder / "claude-teed", f'{probe}\n{tee} "$@"')
+
+
+def _executable(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def read_log(log: Path) -> list[dict[str, Any]]:
+    """What CLIs were told on stdin; a last line that a kill cut short is left out."""
+    entries: list[dict[str, Any]] = []
+    for line in log.read_text().splitlines() if log.exists() else ():
+        try:
+            entries.append(json.loads(line))
+        except ValueError:
+            continue
+    return entries
+
+
+@dataclass(slots=True, kw_only=True)
+class Ground:
+    """A running server, and what a test needs to set robots on it."""
+
+    service: Service
+    folder: Path
+    policy: Policy
+    log: Path
+    running: asyncio.Task[None]
+
+    @property
+    def authority(self) -> str:
+        """What clients call the server."""
+        return f"127.0.0.1:{self.service.port}"
+
+    async def session(self) -> str:
+        """A new session."""
+        owner = await self.service.doors.make_device("the ground", "owner")
+        device = await self.service.doors.device_of(owner.token, "")
+        assert device is not None
+        intent = NewSession(cwd=str(self.folder / "project"))
+        result = await self.service.registry.act(device, owner.device, 1, intent)
+        assert result.ok, result
+        return str(result.result["session"])
+
+    async def robot(self, session: str, port: int, seed: int, **more: Any) -> Robot:
+        """A robot of its own device."""
+        name = f"robot-{seed}"
+        paired = await self.service.doors.make_device(name, "operator")
+        return Robot(
+            name=name,
+            server=self.authority,
+            port=port,
+            token=paired.token,
+            session=session,
+            rng=random.Random(seed),
+            **more,
+        )
+
+    async def until(self, what: Callable[[], Any], patience_s: float = 100.0) -> None:
+        """Wait for something to become true, within bounds."""
+        async with asyncio.timeout(patience_s):
+            while not what():  # noqa: ASYNC110 - it is true in another process first
+                await asyncio.sleep(STEP_S)
+
+    def at_rest(self, session: str) -> bool:
+        """Whether a session has nothing left to do, and all of it is stored."""
+        live = self.service.registry.sessions.loaded(session)
+        return live is not None and not live.busy and not live.journal.bytes
+
+    async def stop(self) -> None:
+        """End the server."""
+        self.service.stop()
+        await asyncio.wait_for(self.running, 30)
+
+
+@asynccontextmanager
+async def ground(
+    folder: Path, *, limits: Limits = RESTLESS, agent: Path | None = None, **options: Any
+) -> AsyncIterator[Ground]:
+    """Start a server below a folder; it ends with the block."""
+    (folder / "project").mkdir(exist_ok=True)
+    log = folder / "agent.log"
+    policy = Policy(roots=(folder,))
+    launcher = agent or scripted_agent(folder, log)
+    async with open_service(
+        data=folder / "data",
+        options=Options(agent=launcher, graces=QUICK, **options),
+        agent="scripted",
+        limits=limits,
+        policy=policy,
+    ) as service:
+        running = asyncio.create_task(service.run())
+        made = Ground(service=service, folder=folder, policy=policy, log=log, running=running)
+        began = time.monotonic()
+        while not service._server.started:  # uvicorn has no event for it
+            assert time.monotonic() - began < 10
+            await asyncio.sleep(STEP_S)
+        yield made
+        if not running.done():
+            await made.stop()

@@ -1,0 +1,183 @@
+"""A TCP proxy that does to connections what bad networks do to them, by a seed.
+
+Each connection gets its own weather, drawn from the seed and its number: delays, a low rate,
+small slices, and an end after so many bytes (a reset, a clean close, silence, or a close in one
+direction only). Knows nothing of what it carries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import socket
+import struct
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["CALM", "FaultProxy", "Weather", "stormy"]
+
+READ = 16_384
+SLICES = 40
+"""Slices of one read at most, so that a large frame does not take minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weather:
+    """What happens to one connection."""
+
+    delay_s: float = 0.0
+    """Before each piece, in both directions."""
+    bytes_per_s: float = 0.0
+    """0 is as fast as can be."""
+    slice_bytes: int = 0
+    """Pieces are cut into this size; 0 leaves them whole."""
+    end_after: int | None = None
+    """Bytes towards the client, after which the end comes."""
+    end: str = "reset"
+    """reset, close, blackhole, or half_close."""
+    silence_s: float = 1.5
+    """How long a blackhole or a half-open connection stays."""
+
+
+CALM = Weather()
+
+
+def stormy(rng: random.Random) -> Weather:
+    """Some weather in which a connection mostly does not live long."""
+    end = rng.choice(("reset", "reset", "close", "blackhole", "half_close"))
+    return Weather(
+        delay_s=rng.choice((0.0, 0.0, 0.0, rng.uniform(0.0, 0.02))),
+        bytes_per_s=rng.choice((0.0, 0.0, 0.0, rng.uniform(50_000, 500_000))),
+        slice_bytes=rng.choice((0, 0, 0, rng.randint(1, 400))),
+        end_after=int(rng.expovariate(1 / 15_000)) + rng.randint(0, 2_000),
+        end=end,
+        silence_s=rng.uniform(0.2, 1.5),
+    )
+
+
+class FaultProxy:
+    """Passes connections on to one port of this machine. Use it as an async context manager."""
+
+    def __init__(
+        self, port: int, *, seed: int = 0, weather: Callable[[random.Random], Weather] = stormy
+    ) -> None:
+        self.target = port
+        self.port = 0
+        self.weather = weather
+        self.ends: Counter[str] = Counter()
+        """How connections were ended here."""
+        self.connections = 0
+        self._seed = seed
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> FaultProxy:
+        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        weather = self.weather(random.Random(f"{self._seed}:{self.connections}"))
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            await self._carry(weather, reader, writer)
+        except (OSError, asyncio.CancelledError):
+            pass  # Either end may go at any time; that is what this is for.
+        finally:
+            await _let_go(writer)
+
+    async def _carry(
+        self, weather: Weather, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        behind, ahead = await asyncio.open_connection("127.0.0.1", self.target)
+        upwards = asyncio.create_task(_relay(reader, ahead, weather, None))
+        downwards = asyncio.create_task(_relay(behind, writer, weather, weather.end_after))
+        try:
+            done, _ = await asyncio.wait({upwards, downwards}, return_when=asyncio.FIRST_COMPLETED)
+            if downwards in done and downwards.exception() is None and downwards.result():
+                self.ends[weather.end] += 1
+                await self._end(weather, writer, ahead, upwards)
+        finally:
+            upwards.cancel()
+            downwards.cancel()
+            await asyncio.gather(upwards, downwards, return_exceptions=True)
+            await _let_go(ahead)
+
+    async def _end(
+        self,
+        weather: Weather,
+        client: asyncio.StreamWriter,
+        server: asyncio.StreamWriter,
+        upwards: asyncio.Task[bool],
+    ) -> None:
+        if weather.end == "reset":
+            _reset(client)
+            _reset(server)
+        elif weather.end == "close":
+            client.close()
+            server.close()
+        elif weather.end == "blackhole":
+            upwards.cancel()
+            await asyncio.sleep(weather.silence_s)
+        else:
+            # The server hears nothing of it and goes on writing to somebody who left.
+            with contextlib.suppress(OSError):
+                client.write_eof()
+            await asyncio.sleep(weather.silence_s)
+
+
+async def _relay(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    weather: Weather,
+    end_after: int | None,
+) -> bool:
+    """Carry bytes; True if the end came by the weather and not by the peers."""
+    passed = 0
+    while data := await reader.read(READ):
+        for piece in _sliced(data, weather.slice_bytes):
+            if end_after is not None and passed + len(piece) > end_after:
+                writer.write(piece[: end_after - passed])
+                await writer.drain()
+                return True
+            passed += len(piece)
+            if weather.delay_s:
+                await asyncio.sleep(weather.delay_s)
+            writer.write(piece)
+            await writer.drain()
+            if weather.bytes_per_s:
+                await asyncio.sleep(len(piece) / weather.bytes_per_s)
+    return False
+
+
+def _sliced(data: bytes, size: int) -> list[bytes]:
+    size = max(size, -(-len(data) // SLICES)) if size else len(data)
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+async def _let_go(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+    with contextlib.suppress(OSError, asyncio.CancelledError):
+        await writer.wait_closed()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Close with RST, as a crashed machine or an impatient router does."""
+    raw = writer.get_extra_info("socket")
+    with contextlib.suppress(OSError):
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()

@@ -1,0 +1,433 @@
+"""Slow readers, wrong positions, an old database, a lock, too few files, and the end of it all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import websockets
+
+from fairlead.transcript.changes import apply
+from tests.faults.checker import check
+from tests.faults.ground import RESTLESS, Ground, ground, read_log
+from tests.faults.robot import GOOD, Robot
+from tests.faults.test_killed_server import processes_with
+from tests.server.raw_requests import RawSocket
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 100.0
+"""Far more than any of this takes, for machines with much else to do."""
+
+pytestmark = pytest.mark.timeout(300)
+
+
+async def follow(place: Ground, robot: Robot) -> tuple[asyncio.Event, asyncio.Task[None]]:
+    stop = asyncio.Event()
+    return stop, asyncio.create_task(robot.run(stop))
+
+
+async def leave(stop: asyncio.Event, running: asyncio.Task[None]) -> None:
+    stop.set()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+# F-27
+
+
+async def test_clients_that_do_not_read_hold_up_nobody_and_are_let_go(tmp_path: Path) -> None:
+    limits = replace(RESTLESS, slow_s=1.0)
+    async with ground(tmp_path, limits=limits) as place:
+        session = await place.session()
+        lazy = [await never_reading(place, session) for _ in range(8)]
+        robot = await place.robot(session, place.service.port, 27, manners=GOOD)
+        stop, running = await follow(place, robot)
+        for _ in range(3):
+            robot.prompt(json.dumps([{"flood": 2_000}, {"pile": [600, 8_000]}]))
+        most = 0
+        began = time.monotonic()
+        while robot.waiting or not place.at_rest(session):
+            assert time.monotonic() - began < PATIENCE_S
+            most = max(most, largest_buffer(place))
+            await asyncio.sleep(0.01)
+        last = await place.service.store.last_seq(session)
+        await place.until(lambda: robot.seq == last)
+        await place.until(lambda: place.service.sockets.count == 1)
+        await leave(stop, running)
+        findings = await check(place.service.store, [session], [robot], read_log(place.log), place.policy)  # fmt: skip
+    for one in lazy:
+        one.close()
+    print(f"\n{findings}; largest buffer of a socket {most / 1e6:.1f} MB")  # noqa: T201
+    assert findings.problems == {}
+    assert findings.events > 10_000
+    assert most <= limits.send_buffer_bytes
+
+
+async def never_reading(place: Ground, session: str) -> RawSocket:
+    """A client that says hello and takes nothing but what its system takes for it."""
+    paired = await place.service.doors.make_device("lazy", "viewer")
+    client = await RawSocket.open(place.service.port, buffer=4_096)
+    client.pause()
+    hello = {"type": "hello", "protocol": 1, "token": paired.token, "client": str(uuid.uuid4())}
+    await client.text(json.dumps({**hello, "session": session}))
+    return client
+
+
+def largest_buffer(place: Ground) -> int:
+    connections: Any = place.service._server.server_state.connections
+    return max((one.transport.get_write_buffer_size() for one in connections), default=0)
+
+
+# F-29
+
+
+async def test_any_position_that_a_client_claims_leads_to_the_same_state(tmp_path: Path) -> None:
+    async with ground(tmp_path) as place:
+        session = await place.session()
+        robot = await place.robot(session, place.service.port, 29, manners=GOOD)
+        history: dict[int, dict[str, Any]] = {}
+        stop, running = await follow(place, robot)
+        for number in range(4):
+            robot.prompt(json.dumps([{"drip": [60, 0.2]}, {"say": f"answer {number}"}]))
+        while robot.waiting or not place.at_rest(session):
+            if robot.state is not None and robot.seq is not None:
+                history[robot.seq] = robot.state
+            await asyncio.sleep(0.005)
+        last = await place.service.store.last_seq(session)
+        await place.until(lambda: robot.seq == last)
+        assert robot.state is not None
+        final, epoch, oldest = robot.state, robot.epoch, robot.state["items"][0]["id"]
+        await leave(stop, running)
+        history[last] = final
+        with_items = sorted(seq for seq, state in history.items() if state["items"])
+        assert len(with_items) > 10
+        places = [0, 1, -1, last, last + 1, 2**62, *with_items[:: len(with_items) // 8]]
+        for claimed in places:
+            for claimed_epoch in (epoch, "another", None):
+                for claimed_oldest in (oldest, "nothing", None):
+                    state = await answer_to(
+                        place, robot, claimed, claimed_epoch, claimed_oldest, history
+                    )
+                    assert state == final, (claimed, claimed_epoch, claimed_oldest)
+
+
+async def answer_to(
+    place: Ground,
+    robot: Robot,
+    claimed: int,
+    epoch: str | None,
+    oldest: str | None,
+    history: dict[int, dict[str, Any]],
+) -> dict[str, Any]:
+    """The state of somebody who says to be somewhere, after what the server answers."""
+    state, seq = history.get(claimed), claimed
+    async with websockets.connect(f"ws://{place.authority}/ws", proxy=None, max_size=None) as ws:
+        hello = {"type": "hello", "protocol": 1, "token": robot.token, "client": "x"}
+        where = {"last_seq": claimed, "epoch": epoch, "oldest": oldest}
+        await ws.send(json.dumps({**hello, "session": robot.session, **where}))
+        async with asyncio.timeout(10):
+            while True:
+                message = json.loads(await ws.recv())
+                if message.get("document") != robot.session:
+                    continue
+                if message["type"] == "snapshot":
+                    return dict(message["state"])
+                assert message["from_seq"] == seq
+                if state is None:  # It never was there: any step from there on is an answer.
+                    return history[max(history)]
+                state, seq = apply(state, message["changes"]), message["seq"]
+                if seq == robot.seq:
+                    return state
+
+
+# F-30
+
+
+async def test_a_database_put_back_from_a_copy_is_never_taken_for_the_later_one(
+    tmp_path: Path,
+) -> None:
+    async with ground(tmp_path) as place:
+        session = await place.session()
+        robot = await place.robot(session, place.service.port, 30, manners=GOOD)
+        robot.prompt("before the copy")
+        await done(place, robot)
+    shutil.copytree(tmp_path / "data", tmp_path / "copy")
+    async with ground(tmp_path) as place:
+        robot.server, robot.port = place.authority, place.service.port
+        robot.prompt(json.dumps([{"flood": 50}]))
+        await done(place, robot)
+    shutil.rmtree(tmp_path / "data")
+    shutil.copytree(tmp_path / "copy", tmp_path / "data")
+    ahead = robot.seq or 0
+    async with ground(tmp_path) as place:
+        other = await place.robot(session, place.service.port, 31, manners=GOOD)
+        other.prompt(json.dumps([{"flood": 200}, {"say": "another story"}]))
+        await done(place, other)
+        assert await place.service.store.last_seq(session) > ahead
+        # It comes back with a position that this database has too, with another story behind it.
+        robot.server, robot.port = place.authority, place.service.port
+        await done(place, robot)
+        assert robot.state == other.state
+
+
+async def done(place: Ground, robot: Robot) -> None:
+    """Everything the robot wants is done, and it has seen it all."""
+    stop, running = await follow(place, robot)
+    began = robot.counts["snapshot"] + robot.counts["changes"]
+    await place.until(lambda: not robot.waiting)
+    await place.until(lambda: robot.counts["snapshot"] + robot.counts["changes"] > began)
+    await place.until(lambda: place.at_rest(robot.session))
+    last = await place.service.store.last_seq(robot.session)
+    await place.until(lambda: robot.seq == last)
+    await leave(stop, running)
+
+
+# F-42
+
+
+async def test_a_locked_database_costs_time_and_nothing_else(tmp_path: Path) -> None:
+    async with ground(tmp_path) as place:
+        session = await place.session()
+        robot = await place.robot(session, place.service.port, 42, manners=GOOD)
+        stop, running = await follow(place, robot)
+        robot.prompt(json.dumps([{"drip": [300, 1.5]}]))
+        await place.until(lambda: robot.highest > 50)
+        lag: list[float] = []
+        watching = asyncio.create_task(watch_the_loop(lag))
+        locked = await asyncio.to_thread(lock, tmp_path / "data")
+        await asyncio.sleep(1.0)
+        during = robot.highest
+        locked.rollback()
+        locked.close()
+        await place.until(lambda: not robot.waiting and place.at_rest(session))
+        watching.cancel()
+        last = await place.service.store.last_seq(session)
+        await place.until(lambda: robot.seq == last)
+        await leave(stop, running)
+        findings = await check(place.service.store, [session], [robot], read_log(place.log), place.policy)  # fmt: skip
+    lag.sort()
+    print(f"\n{findings}; lag of the loop p99 {lag[int(len(lag) * 0.99)] * 1000:.0f} ms")  # noqa: T201
+    assert findings.problems == {}
+    assert last > during
+    assert lag[len(lag) // 2] < 0.05
+
+
+async def watch_the_loop(lag: list[float]) -> None:
+    while True:
+        began = time.monotonic()
+        await asyncio.sleep(0.005)
+        lag.append(time.monotonic() - began - 0.005)
+
+
+def lock(data: Path) -> sqlite3.Connection:
+    (path,) = (one for one in data.iterdir() if one.suffix in (".db", ".sqlite", ".sqlite3"))
+    connection = sqlite3.connect(path, timeout=10, check_same_thread=False, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    return connection
+
+
+# The command itself: F-47, F-48, F-49, F-52
+
+QUIET_AGENT = """#!/bin/sh
+[ "$1" = --version ] && echo "2.1.325 (Claude Code)" && exit
+while IFS= read -r line; do
+  case "$line" in *'"initialize"'*)
+    id=${line#*'"request_id":"'}; id=${id%%'"'*}
+    printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s","response":{}}}\\n' "$id";;
+  esac
+done
+"""
+
+
+@pytest.fixture
+def commands() -> Iterator[list[Command]]:
+    """Servers that a test has started; those still there after it are killed."""
+    started: list[Command] = []
+    yield started
+    for one in started:
+        one.process.kill()
+        one.process.communicate()
+
+
+class Command:
+    """`fairlead serve` in a process of its own."""
+
+    def __init__(
+        self, folder: Path, started: list[Command], *, files: int = 4_096, port: int = 0
+    ) -> None:
+        self.folder = folder
+        started.append(self)
+        (folder / "project").mkdir(exist_ok=True)
+        agent = folder / "claude-quiet"
+        agent.write_text(QUIET_AGENT)
+        agent.chmod(0o755)
+        command = shlex.join(
+            [sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser", "--port",
+             str(port), "--agent", str(agent), "--data", str(folder / "data"), "--root", str(folder)]
+        )  # fmt: skip
+        env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT / "src")}
+        self.errors = folder / f"errors-{uuid.uuid4().hex}.txt"  # A pipe would fill up.
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                ["/bin/sh", "-c", f"ulimit -n {files}; exec {command}"],
+                stdout=subprocess.PIPE, stderr=errors, text=True, env=env, cwd=folder,
+            )  # fmt: skip
+
+    def ready(self) -> Command:
+        assert self.process.stdout is not None
+        said = ""
+        while "/#code=" not in said:
+            line = self.process.stdout.readline()
+            assert line, f"it ended: {said}"
+            said += line
+        found = re.search(r"(http://\S+)/#code=(\S+)", said)
+        assert found is not None
+        self.base, self.code = found[1], found[2]
+        self.port = int(self.base.rpartition(":")[2])
+        return self
+
+    async def client(self, token: str) -> Any:
+        ws = await websockets.connect(f"ws://127.0.0.1:{self.port}/ws", proxy=None, max_size=None)
+        hello = {"type": "hello", "protocol": 1, "token": token, "client": str(uuid.uuid4())}
+        await ws.send(json.dumps(hello))
+        return ws
+
+    async def pair(self) -> str:
+        head = f"POST /api/pair HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nOrigin: {self.base}\r\n"
+        body = json.dumps({"code": self.code, "name": "test"})
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(
+            f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+        async with asyncio.timeout(10):
+            answer = await reader.read()
+        writer.close()
+        return str(json.loads(answer.partition(b"\r\n\r\n")[2])["token"])
+
+    def wait(self) -> tuple[str, str]:
+        """What it said on its way to its end, and what went wrong."""
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
+        return out, self.errors.read_text()
+
+    def end(self) -> str:
+        """Ask it to end; gives what went wrong."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGTERM)
+        return self.wait()[1]
+
+
+async def intend(ws: Any, n: int, **intent: Any) -> dict[str, Any]:
+    await ws.send(json.dumps({"type": "intent", "n": n, "intent": intent}))
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            message: dict[str, Any] = json.loads(await ws.recv())
+            if message["type"] == "intent_result" and message["n"] == n:
+                return message
+
+
+def test_a_port_that_is_taken_is_said_so_and_no_other_is_used(
+    tmp_path: Path, commands: list[Command]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        out, err = Command(tmp_path, commands, port=port).wait()
+    assert out == ""
+    assert f"127.0.0.1:{port}" in err
+    assert "--port" in err
+    assert "Traceback" not in err
+
+
+def test_a_second_server_on_the_same_data_is_refused_and_the_first_goes_on(
+    tmp_path: Path, commands: list[Command]
+) -> None:
+    first = Command(tmp_path, commands).ready()
+    second = Command(tmp_path, commands)
+    _, err = second.wait()
+    assert second.process.returncode == 2
+    assert str(first.process.pid) in err
+    assert "Traceback" not in err
+    with socket.create_connection(("127.0.0.1", first.port), timeout=5):
+        pass
+    first.end()
+    assert first.process.returncode == 0
+
+
+async def test_fifty_sessions_end_with_the_server_and_leave_nothing(
+    tmp_path: Path, commands: list[Command]
+) -> None:
+    server = await asyncio.to_thread(Command(tmp_path, commands).ready)
+    ws = await server.client(await server.pair())
+    for n in range(1, 51):
+        assert (await intend(ws, n, kind="new_session", cwd=str(tmp_path / "project")))["ok"]
+    agent = str(tmp_path / "claude-quiet")
+    async with asyncio.timeout(PATIENCE_S):
+        while len(await asyncio.to_thread(processes_with, agent)) < 50:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    began = time.monotonic()
+    err = await asyncio.to_thread(server.end)
+    took = time.monotonic() - began
+    print(f"\n50 sessions ended in {took:.1f} s")  # noqa: T201
+    assert server.process.returncode == 0, err
+    assert took < 45.0  # 30 s for the sessions, 5 s for requests that still run
+    assert await asyncio.to_thread(processes_with, str(tmp_path)) == []
+    await asyncio.wait_for(ws.wait_closed(), 10)
+
+
+async def test_too_few_files_refuse_what_is_new_and_keep_what_is_there(
+    tmp_path: Path, commands: list[Command]
+) -> None:
+    server = await asyncio.to_thread(Command(tmp_path, commands, files=128).ready)
+    token = await server.pair()
+    ws = await server.client(token)
+    first = await intend(ws, 1, kind="new_session", cwd=str(tmp_path / "project"))
+    assert first["ok"]
+    results = [
+        await intend(ws, n, kind="new_session", cwd=str(tmp_path / "project")) for n in range(2, 36)
+    ]
+    crowd = [await attempt(server.port) for _ in range(100)]
+    session = first["result"]["session"]
+    kept = await intend(ws, 100, kind="rename", session=session, title="still here")
+    assert kept["ok"], kept
+    for writer in filter(None, crowd):
+        writer.transport.abort()
+    for n, result in enumerate(results, 200):
+        if result["ok"]:
+            await intend(ws, n, kind="stop", session=result["result"]["session"])
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            with contextlib.suppress(OSError, websockets.WebSocketException, TimeoutError):
+                again = await server.client(token)
+                made = await intend(again, 1, kind="new_session", cwd=str(tmp_path / "project"))
+                if made["ok"]:
+                    break
+            await asyncio.sleep(0.1)
+    assert server.process.poll() is None
+    err = await asyncio.to_thread(server.end)
+    assert server.process.returncode == 0, err
+    assert await asyncio.to_thread(processes_with, str(tmp_path)) == []
+
+
+async def attempt(port: int) -> asyncio.StreamWriter | None:
+    try:
+        async with asyncio.timeout(1.0):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except (OSError, TimeoutError):
+        return None
+    return writer

@@ -1,0 +1,510 @@
+"""Attacks by what is sent: flags in words, paths that climb, fields too many, bombs, odd texts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import shlex
+import subprocess
+import sys
+import time
+import urllib.parse
+import uuid
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import websockets
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairlead.server.files import OutsideRoots, read_below
+from fairlead.server.intents import Intent, NewSession, Resume, SetEffort, SetModel
+from fairlead.server.library import ServerLibrary
+from fairlead.server.limits import Limits
+from fairlead.server.messages import FromClient
+from fairlead.server.policy import Policy
+from tests.server.conftest import Client, Served
+from tests.server.raw_requests import RawSocket, ask, frame, status_of, upgrade
+from tests.server.stage import Stage
+
+CANARY = "the canary sings"
+
+# T-07
+
+DUMPER = """
+import json, os, sys, uuid
+log, *argv = sys.argv[1:]
+if "--version" in argv:
+    print("2.1.325 (Claude Code)")
+    sys.exit()
+fds = sorted(int(one) for one in os.listdir("/proc/self/fd"))
+with open(log, "a") as out:
+    entry = {"argv": argv, "env": dict(os.environ), "cwd": os.getcwd(), "fds": fds, "ppid": os.getppid()}
+    out.write(json.dumps(entry) + "\\n")
+for line in sys.stdin:
+    message = json.loads(line)
+    with open(log, "a") as out:
+        out.write(json.dumps({"stdin": message}) + "\\n")
+    if message["type"] == "control_request":
+        body = {"subtype": "success", "request_id": message["request_id"], "response": {"models": [{"value": "m"}]}}
+        print(json.dumps({"type": "control_response", "response": body}), flush=True)
+"""
+
+KNOWN_FLAGS = {
+    "--output-format", "--input-format", "--verbose", "--permission-prompt-tool", "--model",
+    "--effort", "--permission-mode", "--session-id", "--resume", "--max-turns", "--max-budget-usd",
+    "--include-partial-messages", "--replay-user-messages", "--print", "-p", "--continue",
+    "--fork-session", "--resume-session-at", "--setting-sources", "--disallowedTools",
+    "--allowedTools", "--mcp-config",
+}  # fmt: skip
+
+
+def dumper(folder: Path) -> Path:
+    """A CLI that writes down how it was started."""
+    script, launcher = folder / "dumper.py", folder / "claude-dumper"
+    script.write_text(DUMPER)
+    command = shlex.join([sys.executable, str(script), str(folder / "dump.log")])
+    launcher.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    launcher.chmod(0o755)
+    return launcher
+
+
+def dumped(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "dump.log"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+nasty = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(
+        [
+            "--mcp-config={}", "-p", "--dangerously-skip-permissions", "; touch x", "$(touch x)",
+            "`touch x`", "a b", "a\nb", "a\0b", "'", '"', "\\", "--", "|", "&", "*", "~", "=",
+            "model --settings=x", "\u202e", "é", "\ud7ff", "x" * 5_000, "", " ", "-",
+        ]
+    ),
+)  # fmt: skip
+
+
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_R9_no_word_of_a_client_becomes_a_flag_or_a_command(tmp_path: Path, data: Any) -> None:
+    folder = tmp_path / uuid.uuid4().hex
+    folder.mkdir()
+    fields = {
+        name: data.draw(nasty, label=name)
+        for name in ("prompt", "model", "title", "cwd_tail", "resume", "effort")
+        if name == "prompt" or data.draw(st.booleans(), label=f"with {name}")
+    }
+    asyncio.run(start_with(folder, fields))
+    made = {one.name for one in folder.iterdir()}
+    assert made <= {"agent.log", "claude-dumper", "data", "dump.log", "dumper.py", "project"}
+    assert [one.name for one in (folder / "project").iterdir()] == ["inner"]
+
+
+async def start_with(folder: Path, fields: dict[str, str]) -> None:
+    async with Stage(folder, agent=dumper(folder)) as stage:
+        inner = stage.project / "inner"
+        inner.mkdir()
+        given_cwd = str(stage.project) + fields.get("cwd_tail", "")
+        new = NewSession(
+            cwd=given_cwd, prompt=fields["prompt"] or None,
+            model=fields.get("model"), title=fields.get("title"), effort=fields.get("effort"),
+        )  # fmt: skip
+        result = await stage.act(new)
+        intents: list[Intent] = [Resume(session=fields.get("resume", "x"))]
+        if result.ok:
+            session = result.result["session"]
+            await stage.until(lambda: any("argv" in one for one in dumped(folder)))
+            intents += [
+                SetModel(session=session, model=fields.get("model", "x")),
+                SetEffort(session=session, effort=fields.get("effort", "x")),
+            ]
+        for intent in intents:
+            assert (await stage.act(intent)).code != "internal"
+        starts = [one for one in dumped(folder) if "argv" in one]
+        for start in starts:
+            check_start(start, stage.project, fields)
+
+
+def check_start(start: dict[str, Any], project: Path, fields: dict[str, str]) -> None:
+    """Each word is a known flag with its value in the same word, and nothing else."""
+    for word in start["argv"]:
+        flag = word.split("=", 1)[0]
+        assert flag in KNOWN_FLAGS or word in ("stream-json", "stdio"), word
+    models = [one.split("=", 1)[1] for one in start["argv"] if one.startswith("--model=")]
+    assert models in ([], [fields.get("model")])
+    assert fields["prompt"] == "" or fields["prompt"] not in start["argv"]
+    assert Path(start["cwd"]).is_relative_to(project)
+
+
+# T-10
+
+
+def climbing(root: Path) -> list[str]:
+    """Two hundred ways to write a path that is not below a root."""
+    steps = [
+        "..", "%2e%2e", "%2E%2E", "..%2f", "%2e%2e%2f", "..%5c", "..\\", "....//", "..;", "..%00",
+        "%252e%252e", "..%c0%af", "%c0%ae%c0%ae", "..%ef%bc%8f", "．．", "..%u2215", ".%2e",
+        "..%20", "..%09", "..%0d%0a",
+    ]  # fmt: skip
+    ends = ["secret", "root-evil/secret", "etc/passwd", "secret%00.txt", "./secret"]
+    made = [f"{root}/{step}/{end}" for step in steps for end in ends]
+    made += [f"{root}/deep/{step}/{step}/{end}" for step in steps for end in ends]
+    made += [
+        f"{root}-evil/secret", f"{root}/link", f"{root}/up/secret", "/etc/passwd", "//etc/passwd",
+        "/proc/self/environ", "/proc/self/root/etc/passwd", "/dev/stdin", "file:///etc/passwd",
+        f"{root}", f"{root}/", f"{root}/.", "secret", "../secret", "~/secret", "~root/secret",
+        f"{root}/deep/good.txt/../../../secret", f"{root}//..//secret", f"{root}/./../secret",
+    ]  # fmt: skip
+    return made
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "root"
+    (root / "deep").mkdir(parents=True)
+    (tmp_path / "root-evil").mkdir()
+    (root / "deep" / "good.txt").write_text("good")
+    (tmp_path / "root-evil" / "secret").write_text(CANARY)
+    (tmp_path / "secret").write_text(CANARY)
+    (root / "link").symlink_to(tmp_path / "secret")
+    (root / "up").symlink_to(tmp_path)
+    return root
+
+
+def test_R9_no_way_to_write_a_path_leads_out_of_its_root(tree: Path) -> None:
+    ways = climbing(tree)
+    assert len(ways) >= 200
+    for way in ways:
+        for path in {way, urllib.parse.unquote(way), urllib.parse.unquote(way, "latin-1")}:
+            with pytest.raises(OutsideRoots):
+                read_below(path, [str(tree)], 1_000)
+    assert read_below(f"{tree}/deep/good.txt", [str(tree)], 1_000) == b"good"
+    assert read_below(f"{tree}/deep/../deep/good.txt", [str(tree)], 1_000) == b"good"
+
+
+async def test_R9_no_address_leads_out_of_the_sessions_folders(served: Served) -> None:
+    project = served.project
+    (project / "deep").mkdir()
+    (project / "deep" / "good.txt").write_text("good")
+    (project.parent / "secret").write_text(CANARY)
+    (project.parent / "project-evil").mkdir()
+    (project.parent / "project-evil" / "secret").write_text(CANARY)
+    (project / "link").symlink_to(project.parent / "secret")
+    (project / "up").symlink_to(project.parent)
+    client = await served.client()
+    await client.new_session()
+    bearer = {"authorization": f"Bearer {client.token}"}
+    assert (await served.http(f"/api/files?path={project}/deep/good.txt", **bearer))[1] == b"good"
+    rng = random.Random(10)
+    for way in rng.sample(climbing(project), 60):
+        asked = urllib.parse.quote(way, safe="/%")
+        status, body, _ = await served.http(f"/api/files?path={asked}", **bearer)
+        assert (status, CANARY.encode() in body) == (404, False), way
+        for route in ("/api/sessions/{}/export", "/assets/{}", "/{}"):
+            quoted = urllib.parse.quote(way, safe="%")
+            _, body, _ = await served.http(route.format(quoted), **bearer)
+            assert CANARY.encode() not in body
+
+
+async def test_R9_a_session_of_the_cli_opens_no_folder_that_sessions_may_not_work_in(
+    served: Served,
+) -> None:
+    rows = served.service.registry.lobby
+    rows.put("sessions", {"id": "cli", "cwd": "/", "last_activity": 0.0, "live": False})
+    library = ServerLibrary(served.service.registry, served.service.store, lambda: 0)
+    assert "/" not in library.roots()
+    rows.remove("sessions", "cli")
+
+
+# T-11
+
+
+def test_R9_a_folder_swapped_under_our_hands_ten_thousand_times_gives_nothing_away(
+    tree: Path,
+) -> None:
+    inside, outside = tree / "inside", tree.parent / "outside"
+    for folder, text in ((inside, "good"), (outside, CANARY)):
+        folder.mkdir()
+        (folder / "file").write_text(text)
+    swapped = tree / "swapped"
+    swapped.symlink_to(inside)
+    command = [sys.executable, "-c", FLIP, str(tree), str(inside), str(outside)]
+    seen: set[bytes] = set()
+    with subprocess.Popen(command) as flipping:
+        deadline = time.monotonic() + 60
+        while flipping.poll() is None and time.monotonic() < deadline:
+            try:
+                seen.add(read_below(f"{swapped}/file", [str(tree)], 100))
+            except OutsideRoots:
+                seen.add(b"refused")
+        flipping.kill()
+    assert flipping.returncode == 0
+    assert CANARY.encode() not in seen
+    assert b"refused" in seen
+
+
+FLIP = """
+import os, sys
+tree, inside, outside = sys.argv[1:]
+for n in range(10_000):
+    os.symlink(outside if n % 2 else inside, tree + "/spare")
+    os.replace(tree + "/spare", tree + "/swapped")
+"""
+
+
+def test_R9_a_root_that_became_a_link_is_no_root(tree: Path) -> None:
+    other = tree.parent / "other"
+    other.mkdir()
+    (other / "file").write_text(CANARY)
+    moved = tree.parent / "moved"
+    tree.rename(moved)
+    tree.symlink_to(other)
+    with pytest.raises(OutsideRoots):
+        read_below(f"{tree}/file", [str(tree)], 100)
+
+
+# T-12
+
+
+async def test_R9_a_forged_field_stops_the_whole_message(served: Served, tmp_path: Path) -> None:
+    client = await served.client()
+    session = await client.new_session()
+    good: list[dict[str, Any]] = [
+        {"type": "open", "document": session},
+        {"type": "close", "document": session},
+        {"type": "ack", "document": session, "seq": 1},
+        {"type": "look", "document": session, "looking": True},
+        {"type": "fetch", "document": session, "before": "x"},
+        {"type": "intent", "n": 900, "intent": {"kind": "rename", "session": session, "title": "t"}},
+        {"type": "intent", "n": 901, "intent": {
+            "kind": "send", "session": session, "text": "t", "uuid": str(uuid.uuid4())}},
+        {"type": "intent", "n": 902, "intent": {
+            "kind": "decide", "session": session, "request_id": "r", "input_sha256": "h",
+            "decision": "allow"}},
+    ]  # fmt: skip
+    extra = [
+        "updatedInput", "updated_input", "updatedPermissions", "permission_suggestions", "approved",
+        "rememberEntry", "behavior", "destination", "role", "device", "token", "flags", "env",
+        "request", "subtype", "raw", "__proto__", "constructor", "control_request", "mcpServers",
+    ]  # fmt: skip
+    for message in good:
+        client = await served.client()  # A socket may say a hundred things a second.
+        for name in extra:
+            places: list[dict[str, Any]] = [{**message, name: {"x": 1}}]
+            if "intent" in message:
+                places.append({**message, "intent": {**message["intent"], name: True}})
+            for forged in places:
+                await client.say(**forged)
+                answer = await client.hear("error")
+                assert answer["code"] == "bad_message", forged
+    told = [json.loads(line) for line in (tmp_path / "agent.log").read_text().splitlines()]
+    assert [one for one in told if one.get("type") == "user"] == []
+    assert len([one for one in told if one.get("type") == "control_response"]) == 0
+
+
+@settings(
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
+            st.sampled_from(["type", "n", "intent", "kind", "session", "document", "seq", "x"])
+            | st.text(max_size=5), inner, max_size=5,
+        ),
+        max_leaves=12,
+    )
+)  # fmt: skip
+def test_R9_whatever_is_sent_is_answered_or_refused_and_never_breaks(value: Any) -> None:
+    text = json.dumps(value)
+    with contextlib.suppress(msgspec.DecodeError):
+        assert isinstance(msgspec.json.decode(text, type=FromClient), msgspec.Struct)
+
+
+# T-31, F-37
+
+
+def resident() -> int:
+    """Memory of this process, with the server in it, in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def hello(served: Served) -> RawSocket:
+    raw = await RawSocket.open(served.service.port)
+    token = await served.token()
+    await raw.text(json.dumps({"type": "hello", "protocol": 1, "token": token, "client": "c"}))
+    await raw.hear()
+    return raw
+
+
+BOMBS: dict[str, tuple[list[bytes], set[int]]] = {
+    "20 MB in one frame": ([frame(b"x" * 20_000_000)], {1009, 1006}),
+    "a length of 2**62": ([b"\x81\xff" + (2**62).to_bytes(8, "big") + b"abcd"], {1009, 1006}),
+    "a length with its highest bit": ([b"\x81\xff" + b"\xff" * 8], {1002, 1009, 1006}),
+    "20 MB in fragments": (
+        [frame(b"x" * 65_000, first=0x01), *[frame(b"x" * 65_000, first=0x00)] * 320],
+        {1009, 1006},
+    ),
+    "compressed without leave": ([frame(b"\xaa" * 100, first=0xC1)], {1002, 1006}),
+    "reserved bits": ([frame(b"{}", first=0xF1)], {1002, 1006}),
+    "an unknown opcode": ([frame(b"{}", first=0x83)], {1002, 1006}),
+    "not masked": ([frame(b"{}", masked=False)], {1002, 1006}),
+    "not UTF-8": ([frame(b'{"type":"\xff\xfe"}')], {1007, 1006}),
+    "a surrogate in UTF-8": ([frame(b'{"type":"\xed\xa0\x80"}')], {1007, 1006}),
+    "a fragmented ping": ([frame(b"x", first=0x09)], {1002, 1006}),
+    "a ping of 200 bytes": ([frame(b"x" * 200, first=0x89)], {1002, 1006}),
+    "a fragment that continues nothing": ([frame(b"x", first=0x80)], {1002, 1006}),
+    "a close with half a code": ([frame(b"\x03", first=0x88)], {1002, 1006}),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+async def test_R14_a_bomb_closes_its_own_socket_and_costs_nobody_else(
+    served: Served, name: str
+) -> None:
+    pieces, codes = BOMBS[name]
+    other = await served.client()
+    await other.hear("welcome")
+    raw = await hello(served)
+    before = resident()
+    for piece in pieces:
+        await raw.send(piece)
+    assert await raw.closing() in codes
+    assert resident() - before < 32 * 1024 * 1024
+    assert (await other.intend("new_session", cwd=str(served.project)))["ok"]
+
+
+async def test_R14_a_million_fragments_of_one_byte_cost_little(served: Served) -> None:
+    other = await served.client()
+    await other.hear("welcome")
+    raw = await hello(served)
+    before = resident()
+    await raw.send(frame(b"x", first=0x01))
+    crumbs = frame(b"y", first=0x00) * 10_000
+    for _ in range(100):
+        await raw.send(crumbs)
+    assert await raw.closing() in (1009, 1006)
+    assert (await other.intend("new_session", cwd=str(served.project)))["ok"]
+    assert resident() - before < 32 * 1024 * 1024
+
+
+async def test_R14_no_compression_is_agreed_on(served: Served) -> None:
+    offered = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits"
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.service.port)
+    head = upgrade("/ws", f"Host: 127.0.0.1:{served.service.port}", offered)
+    writer.write(head.replace("\n", "\r\n").encode() + b"\r\n\r\n")
+    answer = (await reader.readuntil(b"\r\n\r\n")).lower()
+    assert b" 101 " in answer
+    assert b"permessage-deflate" not in answer
+    writer.transport.abort()
+
+
+async def test_R14_an_upload_larger_than_allowed_is_not_even_read(served: Served) -> None:
+    bearer = f"Authorization: Bearer {await served.token('operator')}"
+    port = served.service.port
+    head = f"POST /api/uploads HTTP/1.1\nHost: 127.0.0.1:{port}\n{bearer}\n"
+    before = resident()
+    assert status_of(await ask(port, head + "Content-Length: 99999999999")) == 413
+    for length in ("-1", "1e3", "0x10", "1_000", "99999999999999999999999999"):
+        assert status_of(await ask(port, head + f"Content-Length: {length}")) in (400, 413)
+    assert resident() - before < 32 * 1024 * 1024
+
+
+# T-32
+
+ODD = {
+    "deep lists": "[" * 100_000,
+    "deep objects": '{"type":' * 50_000,
+    "deep and closed": '{"type":"open","document":' + "[" * 5_000 + "]" * 5_000 + "}",
+    "a huge number": '{"type":"ack","document":"lobby","seq":' + "9" * 10_000 + "}",
+    "an exponent": '{"type":"ack","document":"lobby","seq":1e999}',
+    "not a number": '{"type":"ack","document":"lobby","seq":NaN}',
+    "minus zero": '{"type":"ack","document":"lobby","seq":-0.0}',
+    "half a surrogate": '{"type":"open","document":"\\ud800"}',
+    "the other half": '{"type":"open","document":"\\udc00 x"}',
+    "a nul": '{"type":"open","document":"a\\u0000b"}',
+    "a nul as it is": '{"type":"open","document":"a\0b"}',
+    "twice the same key": '{"type":"open","type":"hello","document":"x"}',
+    "a byte order mark": '\ufeff{"type":"open","document":"x"}',
+    "nothing": "",
+    "blanks": " " * 1_000_000,
+    "many keys": "{" + ",".join(f'"k{n}":1' for n in range(100_000)) + "}",
+    "a long text": '{"type":"open","document":"' + "x" * 1_900_000 + '"}',
+    "bidi": '{"type":"open","document":"\u202e\u2066x"}',
+    "private and last": '{"type":"open","document":"\ue000\uffff\U0010ffff"}',
+    "a list": "[1,2,3]",
+    "a text": '"hello"',
+    "null": "null",
+    "__proto__": '{"type":"open","document":"x","__proto__":{"admin":true}}',
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_R14_a_strange_text_is_answered_and_the_socket_lives(
+    served: Served, name: str
+) -> None:
+    client = await served.client()
+    await client.hear("snapshot", document="lobby")
+    for binary in (False, True):
+        await client.socket.send(ODD[name].encode() if binary else ODD[name])
+        answer = await client.hear()
+        while answer["type"] in ("changes", "pong"):
+            answer = await client.hear()
+        assert answer["type"] == "error", answer
+        assert len(json.dumps(answer)) < 4_000_000
+    assert (await client.intend("new_session", cwd=str(served.project)))["ok"]
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_R14_a_strange_text_does_not_end_the_bridge(served: Served, name: str) -> None:
+    client = Client(served, await served.token())
+    url = served.base.replace("http", "ws") + "/bridge"
+    client.socket = await websockets.connect(
+        url, additional_headers={"Authorization": f"Bearer {client.token}"}
+    )
+    for binary in (False, True):
+        await client.socket.send(ODD[name].encode() if binary else ODD[name])
+        assert (await client.hear())["type"] == "error"
+    await client.say(type="list_sessions")
+    assert (await client.hear())["subtype"] == "session_list"
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_R14_a_strange_line_of_the_cli_is_kept_and_the_session_goes_on(
+    tmp_path: Path, name: str
+) -> None:
+    text = ODD[name].replace("\n", " ")
+    odd = tmp_path / "odd.txt"
+    odd.write_text(text)
+    agent = tmp_path / "claude-odd"
+    inner = Path(__file__).with_name("agent.py")
+    agent.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] || {{ cat {shlex.quote(str(odd))}; echo; }}\n'
+        f'exec {shlex.join([sys.executable, str(inner), str(tmp_path / "agent.log")])} "$@"\n'
+    )
+    agent.chmod(0o755)
+    async with Stage(tmp_path, agent=agent, policy=Policy(roots=(tmp_path,))) as stage:
+        session = await stage.new(prompt="hello")
+        live = await stage.state(session, "idle")
+        assert stage.prompts() == ["hello"]
+        events = await stage.store.read(session, 0, 2_000)
+        if text.strip():
+            assert any(event.line.strip() == text.encode().strip() for event in events)
+        assert live.transcript.status.state == "idle"
+
+
+def test_R14_every_limit_has_a_number_and_a_name_in_one_file() -> None:
+    for name, value in ((one, getattr(Limits(), one)) for one in Limits.__dataclass_fields__):
+        values = value if isinstance(value, tuple) else (value,)
+        assert all(isinstance(one, int | float) and one >= 0 for one in values), name
