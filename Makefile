@@ -15,7 +15,7 @@ help:
 	@echo "make test         all checks and tests, against real CLIs $(CLI_VERSIONS)"
 	@echo "make web          build the web app into the package"
 	@echo "make check        ruff, mypy --strict, svelte-check, vitest"
-	@echo "make bench        Fairlead beside the official SDKs, as ratios"
+	@echo "make bench        Fairlead beside the official SDKs, and one server under load"
 	@echo "make conformance  the same tests on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
 	@echo "make bless        write the golden files anew"
 	@echo "make clean        remove what was built here"
@@ -32,7 +32,7 @@ $(STAMP): constraints.txt pyproject.toml
 # Node and npm come with the Python packages, so no other Node is needed.
 NPM := cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm
 NODE_STAMP := web/node_modules/.installed
-WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
+WEB_SOURCES := $(shell find web/src web/worker web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
 WEB_APP := src/fairlead/server/static/index.html
 
 $(NODE_STAMP): web/package-lock.json | $(STAMP)
@@ -86,6 +86,7 @@ conformance: setup
 
 bench: setup
 	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench.server_load
 
 bless: setup
 	@$(BIN)/python -m tests.bless

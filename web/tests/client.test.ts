@@ -1,7 +1,7 @@
 /** A client over sockets that come and go: nothing lost, nothing doubled. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { Client, type Known } from "../src/core/client.ts";
-import type { Intent, IntentResult, Problem, SnapshotMessage, Welcome } from "../src/protocol/messages.ts";
+import type { FromServer, Intent, IntentResult, Problem, SnapshotMessage, Welcome } from "../src/protocol/messages.ts";
 import { TestWorld } from "./world.ts";
 
 const welcome = (part: Partial<Welcome> = {}): Welcome => ({
@@ -158,11 +158,20 @@ describe("documents", () => {
     expect(client.fetchOlder("s")).toBe(true);
     expect(client.fetchOlder("s")).toBe(false);
     expect(world.socket.of("fetch")).toEqual([{ type: "fetch", document: "s", before: "a", count: 200 }]);
-    world.socket.say({ type: "page", document: "s", before: "a", items: [{ id: "y" }, { id: "z" }], window: { first: 0, total: 3 } });
+    world.socket.say({ type: "page", document: "s", before: "a", items: [{ id: "y" }, { id: "z" }], window: { first: 0, total: 3 }, turns: [{ id: "t0", outcome: "success" }] });
     world.frame();
+    expect(client.known.documents.get("s")?.state["past"]).toEqual([{ id: "t0", outcome: "success" }]);
     const items = client.known.documents.get("s")?.state["items"] as { id: string }[];
     expect(items.map((item) => item.id)).toEqual(["y", "z", "a"]);
     expect(client.fetchOlder("s")).toBe(false);
+  });
+
+  test("keep the turns that the server lists no longer", () => {
+    const state = { items: [{ id: "a", text: "" }], turns: [{ id: "t1", outcome: "success" }, { id: "t2", outcome: null }], status: {} };
+    world.socket.say(snapshot(4, "", { state }));
+    world.socket.say({ type: "changes", document: "s", from_seq: 4, seq: 5, changes: [{ op: "remove", to: "turns", id: "t1" }] });
+    world.frame();
+    expect(client.known.documents.get("s")?.state).toMatchObject({ past: [{ id: "t1" }], turns: [{ id: "t2" }] });
   });
 
   test("that nobody looks at are told so, and back again", () => {
@@ -239,5 +248,51 @@ describe("intents", () => {
     for (const words of ["a", "ab", "abc"]) void client.send({ kind: "keep_draft", session: "s", text: words });
     void client.send({ kind: "keep_draft", session: "t", text: "x" });
     expect(client.known.outbox.map((one) => one.n)).toEqual([3, 4]);
+  });
+});
+
+describe("an item of long ago", () => {
+  beforeEach(() => {
+    client.look("s");
+    online();
+    world.socket.say(snapshot(4, "one", { window: { first: 3, total: 4 } }));
+    world.frame();
+  });
+
+  const page = (before: string, ids: readonly string[], first: number): FromServer => ({
+    type: "page", document: "s", before, items: ids.map((id) => ({ id })), window: { first, total: 4 }, turns: [],
+  });
+
+  test("is fetched page by page until it is there", async () => {
+    const there = client.seek("s", "x");
+    expect(world.socket.of("fetch")).toEqual([{ type: "fetch", document: "s", before: "a", count: 1000 }]);
+    world.socket.say(page("a", ["y", "z"], 1));
+    world.frame();
+    expect(world.socket.of("fetch").at(-1)).toMatchObject({ before: "y" });
+    world.socket.say(page("y", ["x"], 0));
+    world.frame();
+    expect(await there).toBe(true);
+    expect(world.socket.of("fetch")).toHaveLength(2);
+  });
+
+  test("that does not exist is not looked for without end", async () => {
+    const there = client.seek("s", "nobody");
+    world.socket.say(page("a", ["x"], 0));
+    world.frame();
+    expect(await there).toBe(false);
+  });
+
+  test("that is here needs no asking", async () => {
+    expect(await client.seek("s", "a")).toBe(true);
+    expect(world.socket.of("fetch")).toEqual([]);
+  });
+
+  test("is given up when the server refuses, and when another one is wanted", async () => {
+    const first = client.seek("s", "x");
+    const second = client.seek("s", "y");
+    expect(await first).toBe(false);
+    world.socket.say({ type: "error", code: "stale", message: "no", document: "s", details: {} });
+    world.frame();
+    expect(await second).toBe(false);
   });
 });

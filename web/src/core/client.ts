@@ -12,7 +12,7 @@ import type {
   Welcome,
 } from "../protocol/messages.ts";
 import { Connection, type Link } from "./connection.ts";
-import { changed, fetching, fromSnapshot, opening, oldestItem, paged } from "./documents.ts";
+import { changed, fetching, fromSnapshot, holds, opening, oldestItem, paged } from "./documents.ts";
 import type { Followed, Lobby, Transcript } from "./documents.ts";
 import { Outbox, type Waiting } from "./outbox.ts";
 import type { Keep, World } from "./world.ts";
@@ -48,9 +48,21 @@ export interface Identity {
 const KEPT_OPEN = 6;
 /** Sessions that are still followed after somebody looked away, so that going back is instant. */
 
+const BUDGET_S = 0.008;
+/** How long taking in may last in one frame; what is left waits for the next, so that it is drawn. */
+
+const FAR_PAGE = 1_000;
+/** Items to ask for at once, for somebody who looks for one of long ago. */
+
+interface Seeking {
+  readonly item: string;
+  readonly found: (there: boolean) => void;
+}
+
 export class Client {
   #known: Known;
   #heard: FromServer[] = [];
+  readonly #seeking = new Map<string, Seeking>();
   #scheduled = false;
   #looking: string | null = null;
   #recent: readonly string[] = [];
@@ -133,12 +145,39 @@ export class Client {
   }
 
   /** Ask for older items of a document; false if there are none. */
-  fetchOlder(document: string): boolean {
+  fetchOlder(document: string, count?: number): boolean {
     const known = this.#known.documents.get(document);
-    const ask = known ? fetching(known) : null;
+    const ask = known ? fetching(known, count) : null;
     if (!known || ask === null || !this.#connection.send(ask)) return false;
     this.#put({ ...known, fetching: true });
     return true;
+  }
+
+  /** Ask for older items until one of them is there; false if there is no such item. */
+  seek(document: string, item: string): Promise<boolean> {
+    this.#giveUp(document); // Somebody who looks for another one has left this.
+    return new Promise((resolve) => {
+      this.#seeking.set(document, { item, found: resolve });
+      this.#seekOn(document);
+    });
+  }
+
+  #giveUp(document: string): void {
+    this.#seeking.get(document)?.found(false);
+    this.#seeking.delete(document);
+  }
+
+  #seekOn(document: string): void {
+    const seeking = this.#seeking.get(document);
+    const known = this.#known.documents.get(document);
+    if (!seeking || known?.fetching) return;
+    const there = known !== undefined && holds(known, seeking.item);
+    if (!there && (known === undefined || known.window.first > 0)) {
+      this.fetchOlder(document, FAR_PAGE);
+      return; // Goes on when the page, or after a lost socket the document, has come.
+    }
+    this.#seeking.delete(document);
+    seeking.found(there);
   }
 
   /** The transcript of a session, if it is known. */
@@ -184,9 +223,21 @@ export class Client {
     this.#heard = [];
     const touched = new Set<string>();
     const before = this.#known;
-    for (const message of heard) this.#take(message, touched);
+    const end = this.#world.now() + BUDGET_S;
+    let taken = 0;
+    do this.#take(heard[taken] as FromServer, touched);
+    while ((taken += 1) < heard.length && this.#world.now() < end);
     for (const document of touched) this.#ack(document);
     if (this.#known !== before) this.#changed(this.#known);
+    for (const document of [...this.#seeking.keys()]) this.#seekOn(document);
+    if (taken < heard.length) this.#putBack(heard.slice(taken));
+  }
+
+  #putBack(rest: readonly FromServer[]): void {
+    this.#heard = [...rest, ...this.#heard];
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#world.nextFrame(() => this.#takeIn());
   }
 
   #take(message: FromServer, touched: Set<string>): void {
@@ -233,6 +284,7 @@ export class Client {
       return;
     }
     const known = problem.document === null ? undefined : this.#document(problem.document);
+    this.#giveUp(problem.document ?? "");
     if (known?.fetching) this.#quietly({ ...known, fetching: false });
     this.#problem(problem);
   }
@@ -270,6 +322,7 @@ export class Client {
     const documents = new Map(this.#known.documents);
     for (const document of names) {
       documents.delete(document);
+      this.#giveUp(document);
       this.#connection.send({ type: "close", document });
     }
     this.#known = { ...this.#known, documents };

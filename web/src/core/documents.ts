@@ -12,6 +12,7 @@ import type {
   Snapshot,
   SnapshotMessage,
   Status,
+  Turn,
   Window,
 } from "../protocol/messages.ts";
 import { apply, Mismatch, type Row, type Sections } from "./apply.ts";
@@ -35,6 +36,13 @@ export interface PendingRow extends Pending {
 /** A session's transcript as the server sends it. */
 export interface Transcript extends Omit<Snapshot, "pending"> {
   readonly pending: readonly PendingRow[];
+  /** Turns of the items we have that the server no longer lists among its own; all are over. */
+  readonly past?: readonly Turn[];
+}
+
+/** What an item has beside its own fields: those that were cut, with their full lengths. */
+export interface Shortened {
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** A session in the lobby. */
@@ -117,19 +125,34 @@ export function fromSnapshot(message: SnapshotMessage): Followed {
 export function changed(before: Followed, message: Changes): Followed | null {
   if (message.from_seq !== before.seq) return null;
   try {
-    const state = apply(before.state, message.changes as readonly Change[]);
-    return { ...before, seq: message.seq, state };
+    const changes = message.changes as readonly Change[];
+    const state = apply(before.state, changes);
+    const drops = changes.some((one) => one.to === "turns" && (one.op === "remove" || one.op === "replace"));
+    return { ...before, seq: message.seq, state: drops ? remembering(before.state, state) : state };
   } catch (problem) {
     if (problem instanceof Mismatch) return null;
     throw problem;
   }
 }
 
+/** The server lists the last turns only; we keep those of the items that we have. */
+function remembering(before: Sections, state: Sections): Sections {
+  const listed = new Set((state["turns"] as readonly Row[]).map((turn) => turn.id));
+  const gone = (before["turns"] as readonly Row[]).filter((turn) => !listed.has(turn.id) && turn["outcome"] !== null);
+  return gone.length === 0 ? state : { ...state, past: [...pastOf(before), ...gone] };
+}
+
+function pastOf(state: Sections): readonly Row[] {
+  return (state["past"] as readonly Row[] | undefined) ?? [];
+}
+
 /** The document with older items before its own; a page that does not fit is passed by. */
 export function paged(before: Followed, page: Page): Followed {
   const items = before.state["items"] as readonly Row[];
   if (items[0]?.id !== page.before) return { ...before, fetching: false };
-  const state = { ...before.state, items: [...(page.items as readonly Row[]), ...items] };
+  const past = pastOf(before.state);
+  const turns = (page.turns as readonly Row[]).filter((turn) => past.every((one) => one.id !== turn.id));
+  const state = { ...before.state, items: [...(page.items as readonly Row[]), ...items], past: [...turns, ...past] };
   return { ...before, state, window: page.window, fetching: false };
 }
 
@@ -145,6 +168,12 @@ export function fetching(known: Followed, count = 200): Fetch | null {
   const before = oldestItem(known);
   if (before === null || known.window.first === 0 || known.fetching) return null;
   return { type: "fetch", document: known.name, before, count };
+}
+
+/** Whether an item is among those we have. */
+export function holds(known: Followed, item: string): boolean {
+  const items = known.state["items"];
+  return Array.isArray(items) && (items as readonly Row[]).some((one) => one.id === item);
 }
 
 /** The id of the oldest item we have. */

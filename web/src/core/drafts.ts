@@ -12,6 +12,7 @@ export class Drafts {
   readonly #world: World;
   readonly #tell: (session: string, text: string) => void;
   readonly #timers = new Map<string, Timer>();
+  readonly #untold = new Map<string, string>();
 
   constructor(keep: Keep, world: World, tell: (session: string, text: string) => void) {
     this.#keep = keep;
@@ -28,8 +29,19 @@ export class Drafts {
   write(session: string, text: string): void {
     this.#keep.set(draftName(session), text);
     this.#timers.get(session)?.cancel();
-    const tell = () => this.#tell(session, text);
-    this.#timers.set(session, this.#world.after(SERVER_MS, tell));
+    this.#timers.set(session, this.#world.after(SERVER_MS, () => this.#told(session, text)));
+    this.#untold.set(session, text);
+  }
+
+  /** The page goes away: the server is told now what it would have been told soon. */
+  flush(): void {
+    for (const [session, text] of this.#untold) this.#told(session, text);
+  }
+
+  #told(session: string, text: string): void {
+    this.#timers.get(session)?.cancel();
+    this.#untold.delete(session);
+    this.#tell(session, text);
   }
 
   /** It was sent: there is no draft any more, and the text can be had back with Up. */

@@ -1,5 +1,5 @@
 /** What a session is doing, in words and with the one colour that goes with it. Pure. */
-import type { Status } from "../protocol/messages.ts";
+import type { Item, Status } from "../protocol/messages.ts";
 
 export type Tone = "run" | "wait" | "bad" | "quiet";
 
@@ -27,13 +27,20 @@ const STATES: Readonly<Record<string, Shown>> = {
   "": { label: "Not running", tone: "quiet", busy: false },
 };
 
-/** A status as it is shown; a state nobody knows is shown by its own name. */
-export function shownStatus(status: Partial<Status> & { readonly state: string }): Shown {
+/**
+ * A status as it is shown; a state nobody knows is shown by its own name. The status knows the tool
+ * that runs by its id, so whoever has the conversation gives its name.
+ */
+export function shownStatus(status: Partial<Status> & { readonly state: string }, tool = ""): Shown {
   const known = STATES[status.state] ?? { label: status.state, tone: "quiet", busy: false };
-  if (status.state === "running_tool" && status.tool) {
-    return { ...known, label: `Running ${status.tool}` };
-  }
+  if (status.state === "running_tool" && tool) return { ...known, label: `Running ${tool}` };
   return known;
+}
+
+/** The name of the tool that runs; empty if none does. */
+export function runningTool(transcript: { readonly status: Status; readonly items: readonly Item[] }): string {
+  const running = transcript.items.findLast((item) => item.id === transcript.status.tool);
+  return running?.kind === "tool" ? running.title || running.name : "";
 }
 
 /** Whether the session has a process that takes prompts. */

@@ -40,7 +40,7 @@ export function money(usd: number): string {
 /** `950`, `46 k`, `1.2 M`: a number of tokens. */
 export function tokens(count: number): string {
   if (count < 1000) return String(Math.round(count));
-  if (count < 1_000_000) {
+  if (count < 999_500) {
     const thousands = count / 1000;
     return `${thousands < 10 ? thousands.toFixed(1).replace(/\.0$/, "") : Math.round(thousands)} k`;
   }

@@ -23,6 +23,14 @@ export interface Add {
   readonly before: string | null;
 }
 
+/** Answer a dialog of the CLI's own with one of its answers; None closes it. */
+export interface AnswerDialog {
+  readonly kind: "answer_dialog";
+  readonly session: string;
+  readonly request_id: string;
+  readonly answer?: string | null;
+}
+
 /** Fill in a form of an MCP server, decline it, or close it. */
 export interface AnswerElicitation {
   readonly kind: "answer_elicitation";
@@ -127,6 +135,7 @@ export interface CommandItem {
   readonly args: string;
   readonly text: string;
   readonly failed: boolean;
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** Answer a permission request. */
@@ -245,6 +254,14 @@ export interface McpReconnect {
   readonly server: string;
 }
 
+/** Sign in to an MCP server: gives the address to open in a browser. */
+export interface McpSignIn {
+  readonly kind: "mcp_sign_in";
+  readonly session: string;
+  readonly server: string;
+  readonly callback?: string | null;
+}
+
 /** Switch an MCP server of the session on or off. */
 export interface McpToggle {
   readonly kind: "mcp_toggle";
@@ -265,6 +282,9 @@ export interface NewSession {
   readonly max_turns?: number | null;
   readonly max_budget_usd?: number | null;
   readonly continue_latest?: boolean;
+  readonly disallowed_tools?: readonly string[];
+  readonly allowed_tools?: readonly string[];
+  readonly mcp_servers?: { readonly [key: string]: { readonly [key: string]: unknown } };
 }
 
 /** Something that happened beside the conversation. */
@@ -278,6 +298,7 @@ export interface NoticeItem {
   readonly level: string;
   readonly text: string;
   readonly data: { readonly [key: string]: unknown };
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** Follow a document from a sequence number on; None or a stale epoch means from a snapshot. */
@@ -297,6 +318,7 @@ export interface Page {
   readonly before: string;
   readonly items: readonly unknown[];
   readonly window: Window;
+  readonly turns: readonly unknown[];
 }
 
 /** A request of the CLI that a person must answer; its id is the request id. */
@@ -355,6 +377,13 @@ export interface PromptItem {
   readonly uuid: string | null;
   readonly priority: string | null;
   readonly by: string;
+  readonly cut?: { readonly [field: string]: number };
+}
+
+/** Ask the CLI anew how full its context is and how its MCP servers are. */
+export interface Refresh {
+  readonly kind: "refresh";
+  readonly session: string;
 }
 
 /** Take a row out of a list. */
@@ -504,6 +533,7 @@ export interface Settled {
   readonly outcome: string;
   readonly answer: { readonly [key: string]: unknown } | null;
   readonly by: string | null;
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** Everything a person would want to see. */
@@ -569,6 +599,13 @@ export interface Task {
   readonly source: string;
 }
 
+/** The end of what a background task has printed so far. */
+export interface TaskOutput {
+  readonly kind: "task_output";
+  readonly session: string;
+  readonly task: string;
+}
+
 /** Words of the model. */
 export interface TextItem {
   readonly kind: "text";
@@ -582,6 +619,7 @@ export interface TextItem {
   readonly model: string | null;
   readonly message: string | null;
   readonly citations: unknown;
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** Reasoning of the model, or how much of it was withheld. */
@@ -598,6 +636,7 @@ export interface ThinkingItem {
   readonly duration_ms: number | null;
   readonly model: string | null;
   readonly message: string | null;
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** A tool call, from the first letter of its input to its result. */
@@ -625,6 +664,7 @@ export interface ToolItem {
   readonly summary: string | null;
   readonly by: string;
   readonly message: string | null;
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** One round of work, from what started it to its result. */
@@ -650,6 +690,7 @@ export interface Turn {
   readonly stop_reason: string | null;
   readonly terminal_reason: string | null;
   readonly api_error_status: number | null;
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** A line or a block that Fairlead does not know, kept whole. */
@@ -663,6 +704,7 @@ export interface UnknownItem {
   readonly problem: string;
   readonly text: string;
   readonly data: unknown;
+  readonly cut?: { readonly [field: string]: number };
 }
 
 /** The token was good. */
@@ -720,12 +762,16 @@ export type Intent =
   | AnswerQuestions
   | DecidePlan
   | AnswerElicitation
+  | AnswerDialog
   | SetModel
   | SetMode
   | SetEffort
   | StopTask
   | McpToggle
   | McpReconnect
+  | McpSignIn
+  | Refresh
+  | TaskOutput
   | RewindFiles
   | RevokeDevice;
 

@@ -7,12 +7,14 @@ import type { Intent, IntentResult } from "../protocol/messages.ts";
 import type { Client, Known, SendIntent } from "../core/client.ts";
 import type { Followed, SessionRow, Transcript } from "../core/documents.ts";
 import type { Drafts } from "../core/drafts.ts";
+import { pathOf, sessionOf, type Route } from "../core/routes.ts";
 import { clock } from "./clock.svelte.ts";
+import type { Copies } from "./copies.svelte.ts";
+import { storedRole } from "./identity.ts";
+import { LiveTranscript } from "./live.svelte.ts";
 
-export type Route =
-  | { readonly page: "home" }
-  | { readonly page: "inbox" }
-  | { readonly page: "session"; readonly id: string };
+export type { Route } from "../core/routes.ts";
+export { routeOf } from "../core/routes.ts";
 
 /** A line that is shown for a few seconds. */
 export interface Toast {
@@ -24,7 +26,7 @@ export interface Toast {
 /** What lies over the page. */
 export type Overlay = "new" | "palette" | "keys" | "settings" | null;
 
-type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "hurry">;
+type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "seek" | "hurry">;
 
 const TOAST_MS = 6_000;
 
@@ -35,20 +37,25 @@ export class App {
   readonly link = $derived(this.known.link);
   readonly outbox = $derived(this.known.outbox);
   readonly missing = $derived(this.known.missing);
-  readonly role = $derived(this.known.welcome?.role ?? "viewer");
+  readonly role = $derived(this.known.welcome?.role ?? storedRole());
   readonly sessions = $derived<readonly SessionRow[]>(this.known.lobby?.sessions ?? []);
   route = $state.raw<Route>({ page: "home" });
   toasts = $state.raw<readonly Toast[]>([]);
   overlay = $state<Overlay>(null);
+  /** What is to be forked, while somebody is asked about it. */
+  forking = $state.raw<{ readonly session: string; readonly at: string | null } | null>(null);
   /** A message that was refused, for the composer to show again. */
   returned = $state.raw<{ readonly session: string; readonly text: string } | null>(null);
   /** Whether the sidebar is open on a phone. */
   drawer = $state(false);
   /** Whether the panel at the right is open. */
   panel = $state(true);
+  /** What can be read without a server. */
+  copies: Copies | null = null;
   readonly drafts: Drafts;
   readonly #source: Source;
   readonly #token: string;
+  readonly #transcripts = new Map<string, LiveTranscript>();
   #toasts = 0;
 
   constructor(source: Source, drafts: Drafts, token: string) {
@@ -67,14 +74,34 @@ export class App {
     return this.known.documents.get(id) ?? null;
   }
 
+  /** The transcript of a session, the same object for as long as it is followed. */
   transcript(id: string): Transcript | null {
-    const found = this.document(id);
-    return found ? (found.state as unknown as Transcript) : null;
+    if (!this.known.documents.has(id)) return null;
+    const found = this.#transcripts.get(id);
+    if (found) return found;
+    const made = this.#follow(id);
+    this.#transcripts.set(id, made);
+    return made;
+  }
+
+  #follow(id: string): LiveTranscript {
+    let last: Transcript;
+    const read = (): Transcript => {
+      // What still shows a document that was just closed shows its last state.
+      const now = this.known.documents.get(id)?.state;
+      if (now) last = now as unknown as Transcript;
+      return last;
+    };
+    let made: LiveTranscript | undefined;
+    // Under no component: what one makes while it runs stands still when that component is gone.
+    $effect.root(() => void (made = new LiveTranscript(read)));
+    return made as unknown as LiveTranscript;
   }
 
   take(known: Known): void {
     this.known = known;
     clock.skew = known.skew;
+    for (const id of this.#transcripts.keys()) if (!known.documents.has(id)) this.#transcripts.delete(id);
   }
 
   /** Ask for something. */
@@ -89,8 +116,13 @@ export class App {
     this.returned = { session: intent.session, text: intent.text };
   }
 
-  fetchOlder(id: string): boolean {
-    return this.#source.fetchOlder(id);
+  fetchOlder(id: string, count?: number): boolean {
+    return this.#source.fetchOlder(id, count);
+  }
+
+  /** Have an item of a session there, however old; false if there is no such item. */
+  seek(id: string, item: string): Promise<boolean> {
+    return this.#source.seek(id, item);
   }
 
   /** Follow a session's document without going there; the inbox answers what it asks. */
@@ -106,7 +138,7 @@ export class App {
 
   go(route: Route, replace = false): void {
     const path = pathOf(route);
-    if (path !== location.pathname) {
+    if (path !== location.pathname + location.search) {
       if (replace) history.replaceState(null, "", path);
       else history.pushState(null, "", path);
     }
@@ -117,7 +149,7 @@ export class App {
   follow(route: Route): void {
     this.route = route;
     this.drawer = false;
-    this.#source.look(route.page === "session" ? route.id : null);
+    this.#source.look(sessionOf(route));
   }
 
   // In passing
@@ -148,18 +180,6 @@ export class App {
     headers.set("authorization", `Bearer ${this.#token}`);
     return fetch(path, { ...init, headers });
   }
-}
-
-/** The route that an address means. */
-export function routeOf(path: string): Route {
-  const session = /^\/s\/([\w-]+)$/.exec(path);
-  if (session?.[1]) return { page: "session", id: session[1] };
-  return path === "/inbox" ? { page: "inbox" } : { page: "home" };
-}
-
-function pathOf(route: Route): string {
-  if (route.page === "session") return `/s/${route.id}`;
-  return route.page === "inbox" ? "/inbox" : "/";
 }
 
 const KEY = Symbol("app");

@@ -3,8 +3,10 @@
  * takes over the id of one that was closed, and with it what that one had not got answered.
  */
 import { keep, uuid } from "./browser.ts";
+import { clearCopies } from "./copy_store.ts";
 
 const TOKEN = "fairlead.token";
+const ROLE = "fairlead.role";
 const CLIENTS = "fairlead.clients";
 const TAB = "fairlead.client";
 
@@ -18,8 +20,20 @@ export function storedToken(): string | null {
   return keep.get(TOKEN);
 }
 
+/** This device is no longer one of the server's: what it kept to be read offline goes too. */
 export function forgetToken(): void {
   keep.remove(TOKEN);
+  keep.remove(ROLE);
+  void clearCopies();
+}
+
+/** What this device may do, as the server said last; asked for while there is no server. */
+export function storedRole(): string {
+  return keep.get(ROLE) ?? "viewer";
+}
+
+export function keepRole(role: string): void {
+  if (keep.get(ROLE) !== role) keep.set(ROLE, role);
 }
 
 /** The one-time code of the address, which is taken out of it at once. */
@@ -44,6 +58,7 @@ export async function pair(code: string): Promise<Paired> {
   });
   const body = (await response.json()) as Paired & { message?: string };
   if (!response.ok) throw new Error(body.message ?? "the server refused the code");
+  await clearCopies(); // They may be another server's, or from another role.
   keep.set(TOKEN, body.token);
   return body;
 }

@@ -1,23 +1,32 @@
-/** Light, dark, or what the system says. */
-import { keep } from "./browser.ts";
+/** Light, dark, or what the system says; and how large the letters are. Kept in the preferences. */
+import type { TextSize, Theme } from "../core/preferences.ts";
+import { preferences } from "./preferences.svelte.ts";
 
-export type Theme = "system" | "light" | "dark";
+export type { Theme } from "../core/preferences.ts";
 
-const NAME = "fairlead.theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 
 class ThemeChoice {
-  chosen = $state<Theme>(stored());
+  #systemDark = $state(system.matches);
 
   constructor() {
-    system.addEventListener("change", () => this.#show());
-    this.#show();
+    system.addEventListener("change", () => (this.#systemDark = system.matches));
+    $effect.root(() => {
+      $effect.pre(() => show(this.dark, preferences.textSize));
+    });
+    show(this.dark, preferences.textSize); // Before the first frame.
+  }
+
+  get chosen(): Theme {
+    return preferences.theme;
+  }
+
+  get dark(): boolean {
+    return this.chosen === "dark" || (this.chosen === "system" && this.#systemDark);
   }
 
   choose(theme: Theme): void {
-    this.chosen = theme;
-    keep.set(NAME, theme);
-    this.#show();
+    preferences.change({ theme });
   }
 
   /** The next of the three, for one button. */
@@ -25,16 +34,11 @@ class ThemeChoice {
     const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
     this.choose(next[this.chosen]);
   }
-
-  #show(): void {
-    const dark = this.chosen === "dark" || (this.chosen === "system" && system.matches);
-    document.documentElement.dataset["theme"] = dark ? "dark" : "light";
-  }
 }
 
-function stored(): Theme {
-  const kept = keep.get(NAME);
-  return kept === "light" || kept === "dark" ? kept : "system";
+function show(dark: boolean, size: TextSize): void {
+  document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+  document.documentElement.dataset["text"] = size;
 }
 
 export const theme = new ThemeChoice();

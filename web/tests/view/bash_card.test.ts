@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Settled, ToolItem } from "../../src/protocol/messages.ts";
 import { bashOutput } from "../../src/view/tools/bash_output.ts";
-import { ranInput, wasEdited } from "../../src/view/tools/edited.ts";
+import { askedInput, ranInput, wasEdited } from "../../src/view/tools/edited.ts";
 
 const call = (part: Partial<ToolItem>): ToolItem =>
   ({ kind: "tool", name: "Bash", input: { command: "ls" }, state: "done", result: "", structured: null, background: null, decision: null, ...part }) as ToolItem;
@@ -37,6 +37,12 @@ describe("a command that was changed before it ran", () => {
     const item = call({ decision: { edited: true, request: "r1" } });
     expect(wasEdited(item)).toBe(true);
     expect(ranInput(item, settled)).toEqual({ command: "ls -la" });
+  });
+
+  test("keeps what was asked for", () => {
+    const item = call({ input: { command: "ls -la" }, decision: { edited: true, asked: { command: "ls" } } });
+    expect(askedInput(item)).toEqual({ command: "ls" });
+    expect(askedInput(call({}))).toEqual({ command: "ls" });
   });
 
   test("is shown as what was asked for if nobody changed it, or the answer is not known", () => {

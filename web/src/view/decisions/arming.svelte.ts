@@ -10,6 +10,11 @@ export class Arming {
   endShown = $state(false);
   #still = $state(false);
 
+  /** Whether it has stood there for a moment; enough where there is no end to be read first. */
+  get still(): boolean {
+    return this.#still;
+  }
+
   get armed(): boolean {
     return this.#still && this.endShown;
   }

@@ -3,8 +3,14 @@
 /** The letter of a key press that is meant for the page; null if it is part of writing. */
 export function plainKey(event: KeyboardEvent): string | null {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return null;
-  if (event.defaultPrevented || isWriting(event.target)) return null;
+  if (event.defaultPrevented) return null;
+  if (isWriting(event.target) && !(event.key === "Escape" && passesEscape(event.target))) return null;
   return event.key.length === 1 ? event.key.toLowerCase() : event.key;
+}
+
+/** An empty field has nothing that Escape could clear, so it is meant for what waits. */
+function passesEscape(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.dataset["passesEscape"] !== undefined;
 }
 
 /** Whether letters go into this. */

@@ -12,6 +12,8 @@ export interface Lasting {
   readonly place: string;
   /** Whether it reaches beyond the like of this request. */
   readonly wide: boolean;
+  /** Whether it outlasts the session, in a settings file. */
+  readonly written: boolean;
   /** Why this device may not take it; empty if it may. */
   readonly forbidden: string;
 }
@@ -38,6 +40,7 @@ export function allowing(choices: readonly Choice[], role: string): readonly Las
     through: through(choice),
     place: PLACES[choice.scope] ?? choice.scope,
     wide: choice.wide,
+    written: choice.scope !== "session",
     forbidden: forbidden(choice, role),
   }));
 }
@@ -50,6 +53,7 @@ export function forbidding(choices: readonly Choice[], role: string): readonly L
     through: "",
     place: PLACES[choice.scope] ?? choice.scope,
     wide: false,
+    written: choice.scope !== "session",
     forbidden: forbidden(choice, role),
   }));
 }

@@ -88,13 +88,21 @@ export function subjectOf(tool: string, title: string, input: unknown): Subject 
   const shown = new Set(shape?.shown.filter((name) => isDrawn(name, fieldsOf(input)[name])));
   const rest = fields.filter(([name]) => !shown.has(name)).map(([name, value]) => [name, shownValue(value)] as const);
   return {
-    asks: shape?.asks ?? `Use ${title || tool}?`,
+    asks: shape?.asks ?? `Use ${ownedBy(tool, title || tool)}?`,
     target: shape?.target ? textOf(input, shape.target) : "",
     parts: shape?.parts(input) ?? [],
     rest,
     texts: allTexts(input),
     inexact: inexact(input),
   };
+}
+
+/** A title with the MCP server before it, whatever the server calls its tool: "Small > Echo". */
+function ownedBy(tool: string, title: string): string {
+  const server = /^mcp__(.+?)__/.exec(tool)?.[1];
+  if (server === undefined || title.includes(" > ") || title === tool) return title;
+  const words = server.replaceAll(/[_-]+/g, " ");
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)} > ${title}`;
 }
 
 /** How long what is asked for is. */

@@ -75,6 +75,15 @@ export function visible(text: string): VisibleText {
   return { ...found.counted(), rightToLeft: RIGHT_TO_LEFT.test(text) };
 }
 
+/** The same for where no token can be drawn: each stands between brackets, by its name. */
+export function visibleText(text: string): string {
+  const drawn = ({ kind, shown, name }: VisibleRun): string => {
+    if (kind === "text") return shown;
+    return `⟨${kind === "alike" ? name.split(",")[0] : shown.trimEnd()}⟩`;
+  };
+  return visible(text).runs.map(drawn).join("");
+}
+
 /** Whether a text holds anything that would hide without `visible`. */
 export function isSuspicious(text: string): boolean {
   const { hidden, alike, blanks, rightToLeft } = visible(text);

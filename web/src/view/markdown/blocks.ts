@@ -1,9 +1,12 @@
 /**
  * Markdown that grows: the text as top-level blocks, of which only the open end is read again.
  * A block that is followed by two others cannot change any more and keeps its object, so that
- * nothing that was drawn is drawn anew. The whole is read once more when the text is complete.
+ * nothing that was drawn is drawn anew. Code between fences is not read again at all until the
+ * fence closes. The whole is read once more when the text is complete.
  */
-import { Lexer, type Token, type Tokens } from "marked";
+import type { Token, Tokens } from "marked";
+import { blockTokens } from "./inline.ts";
+import { steady, withoutHalfFence } from "./steady.ts";
 
 export interface Block {
   readonly key: number;
@@ -18,21 +21,31 @@ const OPEN_BLOCKS = 2;
 
 const OPTIONS = { gfm: true, breaks: false } as const;
 
+/** A fence at the edge of the page, its line complete: what follows is code until it is closed. */
+const FENCE = /^(`{3,}|~{3,})[^\n]*\n/;
+
 export class GrowingMarkdown {
   #text = "";
   #complete = false;
   #frozen: Block[] = [];
   #frozenLength = 0;
   #blocks: readonly Block[] = [];
+  #weight = 0;
+
+  /** How many letters were read for the last update. */
+  get weight(): number {
+    return this.#weight;
+  }
 
   /** The blocks of a text, most of them the same objects as before. */
   update(given: string, complete: boolean): readonly Block[] {
     const text = given.includes("\r") ? given.replace(/\r\n?/g, "\n") : given; // As marked does.
     if (text === this.#text && complete === this.#complete) return this.#blocks;
     if (!text.startsWith(this.#text.slice(0, this.#frozenLength))) this.#forget();
+    const code = complete ? null : this.#longerCode(text);
     this.#text = text;
     this.#complete = complete;
-    this.#blocks = complete ? this.#whole() : this.#tail();
+    this.#blocks = code ?? (complete ? this.#whole() : this.#tail());
     return this.#blocks;
   }
 
@@ -41,14 +54,33 @@ export class GrowingMarkdown {
     this.#frozenLength = 0;
   }
 
+  /** The blocks if all that is new goes into a fence that was open before and still is. */
+  #longerCode(text: string): readonly Block[] | null {
+    const last = this.#blocks.at(-1);
+    if (!last?.open || last.token.type !== "code") return null;
+    const start = this.#text.length - last.raw.length;
+    if (start !== this.#frozenLength || !text.startsWith(this.#text)) return null;
+    const fence = FENCE.exec(last.raw);
+    if (!fence?.[1]) return null;
+    const line = this.#text.lastIndexOf("\n") + 1;
+    const fresh = text.slice(Math.max(line, start + fence[0].length));
+    if (closes(fence[1]).test(fresh)) return null;
+    const raw = last.raw + text.slice(this.#text.length);
+    const code = withoutHalfFence(raw.slice(fence[0].length)).replace(/\n$/, "");
+    this.#weight = fresh.length;
+    return [...this.#blocks.slice(0, -1), { ...last, raw, token: { ...last.token, raw, text: code } as Token }];
+  }
+
   #tail(): readonly Block[] {
-    const tokens = lex(this.#text.slice(this.#frozenLength));
-    const first = tokens.length - OPEN_BLOCKS;
-    for (const token of tokens.slice(0, Math.max(0, first))) {
+    const rest = this.#text.slice(this.#frozenLength);
+    this.#weight = rest.length;
+    const tokens = lex(steady(rest));
+    const first = firstOpen(tokens);
+    for (const token of tokens.slice(0, first)) {
       this.#frozen.push(this.#same(this.#frozen.length, token, false));
       this.#frozenLength += token.raw.length;
     }
-    const open = tokens.slice(Math.max(0, first));
+    const open = tokens.slice(first);
     const start = this.#frozen.length;
     return [
       ...this.#frozen,
@@ -58,6 +90,7 @@ export class GrowingMarkdown {
 
   /** Lists and definitions that the cuts have parted come together here. */
   #whole(): readonly Block[] {
+    this.#weight = this.#text.length;
     const tokens = lex(this.#text);
     const defines = tokens.some((token) => token.type === "def");
     return tokens.map((token, key) =>
@@ -75,10 +108,22 @@ export class GrowingMarkdown {
   }
 }
 
+/** Which of the last blocks may still change: nothing before code that has begun. */
+function firstOpen(tokens: readonly Token[]): number {
+  const last = tokens.at(-1);
+  const fenced = last?.type === "code" && FENCE.test(last.raw);
+  return Math.max(0, tokens.length - (fenced ? 1 : OPEN_BLOCKS));
+}
+
+/** A line that ends code begun with such a fence, as far as it has come. */
+function closes(fence: string): RegExp {
+  return new RegExp(`^ {0,3}${fence}[~\`]*[ \\t]*$`, "m");
+}
+
 /** Top-level tokens; space belongs to the block before it. */
 function lex(text: string): readonly Token[] {
   const tokens: Token[] = [];
-  for (const token of new Lexer(OPTIONS).lex(text)) {
+  for (const token of blockTokens(text, OPTIONS)) {
     const last = tokens.at(-1);
     if (token.type !== "space") tokens.push(token);
     else if (last) last.raw += token.raw;

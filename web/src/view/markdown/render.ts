@@ -1,83 +1,215 @@
 /**
- * One block of Markdown as nodes. What a model writes is hostile: raw HTML is shown as the text it
- * is, links go only to the web and say where, pictures are never fetched, and what comes out passes
- * DOMPurify, which allows a short list of elements.
+ * One block of Markdown as nodes, made one by one from what the parser read. What a model writes is
+ * hostile, and no text of it is ever given to the browser as HTML: raw HTML is shown as the text it
+ * is, links go only to the web and say where, pictures are never fetched.
+ *
+ * `draw` may be called again with a longer text: what did not change keeps its nodes, so that a
+ * selection survives, nothing flickers, and a long list costs no more than its last line.
  */
-import DOMPurify from "dompurify";
-import { Marked, type Token, type Tokens } from "marked";
+import type { Token, Tokens } from "marked";
+import { within } from "./inline.ts";
+import { drawTable } from "./table.ts";
+import { decoded, shownDirection, webAddress } from "./text.ts";
 
-const WEB = /^(https?:|mailto:)/i;
-
-const marked = new Marked({
-  gfm: true,
-  renderer: {
-    html: ({ text }) => escape(text),
-    link({ href, tokens }) {
-      const words = this.parser.parseInline(tokens);
-      if (!WEB.test(href)) return `<span class="dead-link" title="${escape(href)}">${words}</span>`;
-      return `<a href="${escape(href)}" title="${escape(href)}">${words}</a>`;
-    },
-    image({ href, text }) {
-      const words = escape(text || "picture");
-      const shown = `<span class="picture" title="${escape(href)}">${words}</span>`;
-      return WEB.test(href) ? `<a href="${escape(href)}" title="${escape(href)}">${shown}</a>` : shown;
-    },
-    code: ({ text }) => `<pre><code>${escape(text)}</code></pre>`,
-    table(token) {
-      return `<div class="table" tabindex="0" role="group" aria-label="Table">${plainTable.parser([token])}</div>`;
-    },
-  },
-});
-
-const plainTable = new Marked({
-  gfm: true,
-  renderer: {
-    html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text),
-    link(token) {
-      const words = this.parser.parseInline(token.tokens);
-      if (!WEB.test(token.href)) return words;
-      return `<a href="${escape(token.href)}" title="${escape(token.href)}">${words}</a>`;
-    },
-    image: ({ text }) => escape(text || "picture"),
-  },
-});
-
-const NO_OTHER_SCHEME = /^(?:(?:https?|mailto):|[^a-z]|[a-z+.-]+(?:[^a-z+.\-:]|$))/i;
-/** DOMPurify asks this of every attribute, not only of addresses; links are checked again below. */
-
-const ALLOWED = {
-  ALLOWED_TAGS: [
-    "p", "br", "strong", "em", "del", "code", "pre", "a", "ul", "ol", "li", "blockquote", "hr",
-    "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "input",
-    "span", "div",
-  ], // prettier-ignore
-  ALLOWED_ATTR: ["href", "title", "class", "start", "type", "checked", "disabled", "align",
-    "tabindex", "role", "aria-label"], // prettier-ignore
-  ALLOWED_URI_REGEXP: NO_OTHER_SCHEME,
-  ALLOW_DATA_ATTR: false,
-};
-
-/** The nodes of one block. */
-export function renderBlock(token: Token): DocumentFragment {
-  const html = marked.parser([token]);
-  const nodes = DOMPurify.sanitize(html, { ...ALLOWED, RETURN_DOM_FRAGMENT: true });
-  for (const link of nodes.querySelectorAll("a")) {
-    if (!WEB.test(link.getAttribute("href") ?? "")) link.removeAttribute("href");
-    link.target = "_blank";
-    link.rel = "noopener noreferrer nofollow";
-  }
-  for (const box of nodes.querySelectorAll("input")) {
-    box.setAttribute("type", "checkbox");
-    box.setAttribute("disabled", "");
-    box.setAttribute("aria-label", box.checked ? "done" : "open");
-  }
-  return nodes;
+interface Kept {
+  readonly token: Token;
+  readonly node: ChildNode;
 }
 
-function escape(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
+/** What was drawn into a node, in order. */
+const drawn = new WeakMap<Node, readonly Kept[]>();
+
+const SILENT: ReadonlySet<string> = new Set(["space", "def"]);
+
+/** Make a node hold these tokens; what it holds already and has not changed stays. */
+export function draw(parent: Element, given: readonly Token[]): void {
+  const tokens = within(given).filter((token) => !SILENT.has(token.type));
+  const before = drawn.get(parent) ?? [];
+  const after = tokens.map((token, at) => place(parent, token, before[at]));
+  for (const { node } of before.slice(tokens.length)) node.remove();
+  drawn.set(parent, after);
+}
+
+/** Draw everything anew, for what looks the same and means something else. */
+export function redraw(parent: Element, tokens: readonly Token[]): void {
+  parent.replaceChildren();
+  drawn.delete(parent);
+  draw(parent, tokens);
+}
+
+function place(parent: Element, token: Token, before: Kept | undefined): Kept {
+  if (before && isSame(before.token, token)) return before;
+  if (before && before.token.type === token.type && grown(before, token)) {
+    return { token, node: before.node };
+  }
+  const node = made(token);
+  if (before) before.node.replaceWith(node);
+  else parent.append(node);
+  return { token, node };
+}
+
+function isSame(before: Token, token: Token): boolean {
+  if (before.raw !== token.raw || before.type !== token.type) return false;
+  // Whether an item stands loose is told by the whole list, not by its own text.
+  return token.type !== "list_item" || (before as Tokens.ListItem).loose === token["loose"];
+}
+
+/** Let a node grow to its new token; false if it has to be made anew. */
+function grown({ token: before, node }: Kept, token: Token): boolean {
+  if (node instanceof Text) {
+    const [old, text] = [node.data, words(token)];
+    if (text.startsWith(old)) node.appendData(text.slice(old.length));
+    else node.data = text;
+    return true;
+  }
+  if (!(node instanceof HTMLElement) || nameOf(before) !== nameOf(token)) return false;
+  switch (token.type) {
+    case "paragraph":
+    case "heading":
+    case "blockquote":
+    case "strong":
+    case "em":
+    case "del":
+    case "list":
+    case "list_item":
+    case "text":
+      fill(node, token);
+      return true;
+    case "table":
+      drawTable(node, token as Tokens.Table, draw);
+      return true;
+    default:
+      return false;
+  }
+}
+
+function made(token: Token): ChildNode {
+  switch (token.type) {
+    case "table": {
+      const frame = element("div", "table");
+      drawTable(frame, token as Tokens.Table, draw);
+      return frame;
+    }
+    case "code": {
+      const frame = element("pre");
+      const code = element("code");
+      code.textContent = shownDirection(token["text"] as string);
+      frame.append(code);
+      return frame;
+    }
+    case "codespan": {
+      const code = element("code");
+      code.textContent = shownDirection(token["text"] as string);
+      return code;
+    }
+    case "link":
+      return link(token as Tokens.Link);
+    case "image":
+      return picture(token as Tokens.Image);
+    case "checkbox":
+      return checkbox(token["checked"] === true);
+    case "br":
+    case "hr":
+      return element(token.type);
+    default: {
+      const name = nameOf(token);
+      if (name === null) return document.createTextNode(words(token));
+      const node = element(name);
+      fill(node, token);
+      return node;
+    }
+  }
+}
+
+/** The element of a token that has others in it; null if it is text. */
+function nameOf(token: Token): keyof HTMLElementTagNameMap | null {
+  switch (token.type) {
+    case "paragraph":
+      return "p";
+    case "heading":
+      return `h${Math.min(6, Math.max(1, Number(token["depth"])))}` as "h1";
+    case "blockquote":
+    case "strong":
+    case "em":
+    case "del":
+      return token.type;
+    case "list":
+      return token["ordered"] ? "ol" : "ul";
+    case "list_item":
+      return "li";
+    case "text":
+      return Array.isArray(token["tokens"]) ? "span" : null;
+    case "html":
+      return token["block"] ? "p" : null;
+    case "table":
+      return "div";
+    default:
+      return null;
+  }
+}
+
+const OWN_DIRECTION: ReadonlySet<string> = new Set(["P", "LI", "BLOCKQUOTE", "H1", "H2", "H3", "H4", "H5", "H6"]);
+
+function fill(node: HTMLElement, token: Token): void {
+  if (OWN_DIRECTION.has(node.tagName)) node.dir = "auto";
+  if (token.type === "html") {
+    node.textContent = token.raw.trimEnd();
+    return;
+  }
+  const { start, items, tokens, task } = token as Tokens.Generic;
+  if (token.type === "list_item" && task) node.className = "task";
+  if (node instanceof HTMLOListElement) node.start = Number(start) || 0;
+  draw(node, (items as readonly Token[] | undefined) ?? tokens ?? []);
+}
+
+/** A link that says where it leads, or words if it does not lead to the web. */
+function link(token: Tokens.Link): HTMLElement {
+  const address = webAddress(token.href);
+  const node = address === null ? element("span", "dead-link") : anchor(address);
+  node.title = address ?? decoded(token.href);
+  draw(node, token.tokens);
+  return node;
+}
+
+/** The name of a picture, which leads to it and never shows it: fetching it would tell somebody. */
+function picture(token: Tokens.Image): HTMLElement {
+  const address = webAddress(token.href);
+  const shown = element("span", "picture");
+  shown.textContent = decoded(token.text) || "picture";
+  shown.title = address ?? decoded(token.href);
+  if (address === null) return shown;
+  const node = anchor(address);
+  node.title = address;
+  node.append(shown);
+  return node;
+}
+
+function anchor(address: string): HTMLAnchorElement {
+  const node = element("a");
+  node.href = address;
+  node.target = "_blank";
+  node.rel = "noopener noreferrer nofollow";
+  return node;
+}
+
+function checkbox(checked: boolean): HTMLInputElement {
+  const box = element("input");
+  box.type = "checkbox";
+  box.disabled = true;
+  box.checked = checked;
+  box.setAttribute("aria-label", checked ? "done" : "open");
+  return box;
+}
+
+/** The text of a token that has nothing in it. */
+function words(token: Token): string {
+  if (token.type === "text") return shownDirection(decoded(token["text"] as string));
+  if (token.type === "escape") return token["text"] as string;
+  return shownDirection(token.raw);
+}
+
+function element<K extends keyof HTMLElementTagNameMap>(name: K, look?: string): HTMLElementTagNameMap[K] {
+  const node = document.createElement(name);
+  if (look) node.className = look;
+  return node;
 }

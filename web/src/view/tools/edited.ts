@@ -7,6 +7,11 @@ export function wasEdited(item: ToolItem): boolean {
   return item.decision?.["edited"] === true;
 }
 
+/** The input that was asked for; `input` itself is what ran. */
+export function askedInput(item: ToolItem): Fields {
+  return fieldsOf(item.decision?.["asked"] ?? item.input);
+}
+
 /** The input that ran: from the answer that allowed the call, else the one that was asked for. */
 export function ranInput(item: ToolItem, settled: readonly Settled[]): Fields {
   const request = item.decision?.["request"];

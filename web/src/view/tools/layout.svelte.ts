@@ -1,25 +1,13 @@
-/** Whether diffs are drawn side by side; one choice for all of them, kept on this device. */
-
-const NAME = "fairlead.diff";
+/** Whether diffs are drawn side by side; one choice for all of them, kept in the preferences. */
+import { preferences } from "../preferences.svelte.ts";
 
 class DiffLayout {
-  split = $state(read());
+  get split(): boolean {
+    return preferences.diffLayout === "split";
+  }
 
   set(split: boolean): void {
-    this.split = split;
-    try {
-      localStorage.setItem(NAME, split ? "split" : "unified");
-    } catch {
-      return; // Storage may be forbidden; the choice then lasts as long as the page.
-    }
-  }
-}
-
-function read(): boolean {
-  try {
-    return localStorage.getItem(NAME) === "split";
-  } catch {
-    return false;
+    preferences.change({ diffLayout: split ? "split" : "unified" });
   }
 }
 

@@ -1,0 +1,36 @@
+/** Code in pieces of some lines, so that a change at its end is drawn without the rest. Pure. */
+
+export const LINES = 64;
+
+/** Cuts a text that may grow; pieces that are full keep their strings. */
+export class Chunks {
+  #code = "";
+  #starts: number[] = [0];
+  #chunks: readonly string[] = [""];
+
+  /** The pieces; all but the last have `LINES` lines and end with a line break. */
+  update(code: string): readonly string[] {
+    if (code === this.#code) return this.#chunks;
+    if (!code.startsWith(this.#code)) this.#starts = [0];
+    this.#code = code;
+    const kept = this.#starts.length - 1;
+    let from = this.#starts[kept] ?? 0;
+    for (let end = after(code, from); end < code.length && end > 0; end = after(code, from)) {
+      this.#starts.push(end);
+      from = end;
+    }
+    const fresh = this.#starts.slice(kept).map((start, at) => code.slice(start, this.#starts[kept + at + 1]));
+    this.#chunks = [...this.#chunks.slice(0, kept), ...fresh];
+    return this.#chunks;
+  }
+}
+
+/** Where the piece after the one that starts here begins; 0 if there is none. */
+function after(code: string, start: number): number {
+  let at = start;
+  for (let line = 0; line < LINES; line += 1) {
+    at = code.indexOf("\n", at) + 1;
+    if (at === 0) return 0;
+  }
+  return at;
+}

@@ -1,0 +1,28 @@
+/**
+ * A transcript whose parts are looked at one by one: who reads the turns is not run anew by a letter
+ * of an answer. The same object for as long as the document is followed.
+ */
+import type { Transcript } from "../core/documents.ts";
+
+type Read = () => Transcript;
+
+export class LiveTranscript implements Transcript {
+  readonly #read: Read;
+
+  constructor(read: Read) {
+    this.#read = read;
+  }
+
+  readonly schema = $derived.by(() => this.#read().schema);
+  readonly session = $derived.by(() => this.#read().session);
+  readonly status = $derived.by(() => this.#read().status);
+  readonly items = $derived.by(() => this.#read().items);
+  readonly turns = $derived.by(() => this.#read().turns);
+  readonly past = $derived.by(() => this.#read().past ?? []);
+  readonly pending = $derived.by(() => this.#read().pending);
+  readonly settled = $derived.by(() => this.#read().settled);
+  readonly tasks = $derived.by(() => this.#read().tasks);
+  readonly background = $derived.by(() => this.#read().background);
+  readonly files = $derived.by(() => this.#read().files);
+  readonly ledger = $derived.by(() => this.#read().ledger);
+}

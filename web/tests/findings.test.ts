@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import type { SessionRow } from "../src/core/documents.ts";
+import { bySession, readQuestion, searchPath, writeQuestion, type Hit } from "../src/core/findings.ts";
+
+const hit = (session: string, item: string, part: Partial<Hit> = {}): Hit => ({
+  session, item, kind: "answer", at: 5, project: "/ship", snippet: [], ...part,
+});
+
+const session = (id: string, part: Partial<SessionRow> = {}): SessionRow => ({
+  id, title: `Title of ${id}`, cwd: "/ship", cli_session_id: null, status: { state: "" }, live: false, model: null, mode: null,
+  cost_usd: 0, created: 0, last_activity: 0, pinned: false, archived: false, parent: null, items: 0, pending: 0, source: "fairlead",
+  agent: null, draft: "", ...part,
+});
+
+test("hits stand by session, in the order of the first of each", () => {
+  const found = bySession([hit("b", "1"), hit("a", "2"), hit("b", "3")], [session("a"), session("b")]);
+  expect(found.map((one) => [one.id, one.hits.map((each) => each.item)])).toEqual([["b", ["1", "3"]], ["a", ["2"]]]);
+});
+
+test("what was found in the CLI's own file belongs to the session that it became", () => {
+  const found = bySession([hit("cli-1", "1"), hit("own", "1"), hit("own", "2")], [session("own", { cli_session_id: "cli-1" })]);
+  expect(found.map((one) => [one.id, one.hits.length])).toEqual([["own", 2]]);
+});
+
+test("a session that is listed nowhere is still shown", () => {
+  const [found] = bySession([hit("gone", "1")], []);
+  expect(found).toMatchObject({ id: "gone", row: null, project: "/ship" });
+});
+
+test("a model leaves only its sessions", () => {
+  const rows = [session("a", { model: "opus" }), session("b", { model: "haiku" })];
+  expect(bySession([hit("a", "1"), hit("b", "2")], rows, "haiku").map((one) => one.id)).toEqual(["b"]);
+});
+
+test("a question survives its address", () => {
+  const asked = { words: 'say "hello world"', kind: "error", project: "/my ship", model: "", days: "7", order: "newest" };
+  expect(readQuestion(writeQuestion(asked))).toEqual(asked);
+});
+
+test("what is asked of the server has its filters and nothing that is empty", () => {
+  const path = searchPath({ words: "a b", kind: "", project: "", model: "opus", days: "1", order: "" }, 100_000, 0, 60);
+  expect(path).toBe("/api/search?q=a%20b&after=13600&limit=60");
+});
