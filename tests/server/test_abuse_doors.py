@@ -437,7 +437,7 @@ async def test_R14_a_crowd_that_says_nothing_does_not_hold_up_who_is_in(
 async def test_R14_sockets_that_never_say_hello_make_room_for_those_who_do(served: Served) -> None:
     port = served.service.port
     silent = [await RawSocket.open(port) for _ in range(100)]
-    assert len(served.service.sockets._strangers) <= Limits().unauthenticated_sockets
+    assert served.service.sockets.strangers <= Limits().unauthenticated_sockets
     client = await served.client()
     assert (await client.hear("welcome"))["role"] == "owner"
     codes = await asyncio.gather(*(one.closing() for one in silent))

@@ -72,8 +72,10 @@ class SessionBook:
         """Bring the lobby up to date after events, most of which it need not know of."""
         status = live.transcript.status
         pending = live.transcript.count("pending")
-        telling = (self.rows.get(live.id), live.live, pending, status.state, status.since)
-        telling += (status.waiting, status.background, status.detail)
+        telling = (
+            *(self.rows.get(live.id), live.live, pending, status.state, status.since),
+            *(status.waiting, status.background, status.detail),
+        )
         at, told = self._shown.get(live.id, (0.0, ()))
         if pending or told != telling or status.last_event - at >= LAST_EVENT_STEP_S:
             self.show(live.id)
@@ -148,7 +150,8 @@ class SessionBook:
     async def _index(self, live: LiveSession, items: set[str]) -> None:
         found = [item for one in items if (item := live.transcript.item(one)) is not None]
         try:
-            await self._store.index_items(live.id, found, project=self.rows[live.id].cwd)
+            project, model = self.rows[live.id].cwd, live.transcript.session.model or ""
+            await self._store.index_items(live.id, found, project=project, model=model)
         except StoreUnavailable:
             self._unindexed.setdefault(live.id, set()).update(items)
 
