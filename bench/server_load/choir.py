@@ -1,0 +1,218 @@
+"""All agents in one process: `python -m bench.server_load.choir SOCKET STEPS`.
+
+Every `understudy` hands its pipes over here. Each agent answers control requests at once, and
+at a prompt speaks its script line by line at its own pace, as a model does; one that asks waits
+for the answer before it goes on. The prompt says how (`Orders`). Told `tell` on stdin it tells
+what it has counted, told the end of stdin it ends. Times are of the system's monotonic clock,
+which all processes share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bench.server_load.orders import Orders
+from bench.server_load.script import Beat, Script
+
+__all__ = ["main"]
+
+MOST_BEHIND_S = 1.0
+"""An agent that was held up by the pipe goes on at its pace; it does not catch up for ever."""
+
+
+class Counts:
+    """What all agents together did."""
+
+    def __init__(self) -> None:
+        self.agents = 0
+        self.turns_begun = 0
+        self.turns_ended = 0
+        self.lines = 0
+        self.late_s = 0.0
+        """The most that a line was written after its time: whether this process keeps up."""
+        self.permissions: dict[str, tuple[float, float]] = {}
+        """By request: when it was asked, and when the answer stood on stdin."""
+
+
+class Agent(asyncio.Protocol):
+    """One CLI: what comes on its stdin, and what it says."""
+
+    def __init__(self, script: Script, counts: Counts, session: str, stdout: int) -> None:
+        self._script = script
+        self._counts = counts
+        self._session = session
+        self._stdout = stdout
+        self._unread = b""
+        self._answers: dict[str, asyncio.Future[float]] = {}
+        self._speaking: asyncio.Task[None] | None = None
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def data_received(self, data: bytes) -> None:
+        now = time.monotonic()
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            self._heard(json.loads(line), now)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._speaking is not None:
+            self._speaking.cancel()
+        if not self.gone.done():
+            self.gone.set_result(None)
+
+    def _heard(self, message: dict[str, Any], now: float) -> None:
+        if message["type"] == "control_request":
+            self._write_object(_yes(message))
+        elif message["type"] == "control_response":
+            answer = self._answers.pop(message["response"]["request_id"], None)
+            if answer is not None:
+                answer.set_result(now)
+        elif message["type"] == "user":
+            self._speaking = asyncio.get_running_loop().create_task(self._speak(message))
+
+    async def _speak(self, prompt: dict[str, Any]) -> None:
+        orders = Orders.read(prompt["message"]["content"][0]["text"])
+        self._counts.turns_begun += 1
+        await self._write(self._script.init(self._session))
+        self._write_object({**prompt, "session_id": self._session, "isReplay": True})
+        began = due = time.monotonic()
+        for beat in self._script.beats:
+            due += 1 / orders.lines_per_s
+            if due > began + orders.seconds:
+                break
+            late = time.monotonic() - due
+            if late < 0:
+                await asyncio.sleep(-late)
+            elif late > MOST_BEHIND_S:
+                due = time.monotonic()
+            self._counts.late_s = max(self._counts.late_s, time.monotonic() - due)
+            await self._write(self._script.said_by(self._session, beat.line))
+            if orders.asks and beat.asks is not None:
+                due = max(due, await self._ask(beat))
+        await self._write(self._script.result(self._session))
+        self._counts.turns_ended += 1
+
+    async def _ask(self, beat: Beat) -> float:
+        assert beat.asks is not None
+        request_id = f"{self._session}/{beat.asks['tool_use_id']}"
+        answer: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._answers[request_id] = answer
+        asked = time.monotonic()
+        line = {"type": "control_request", "request_id": request_id, "request": beat.asks}
+        self._write_object(line)
+        answered = await answer
+        self._counts.permissions[request_id] = (asked, answered)
+        return answered
+
+    def _write_object(self, message: dict[str, Any]) -> None:
+        os.set_blocking(self._stdout, True)  # A few hundred bytes: there is always room soon.
+        os.write(self._stdout, json.dumps(message).encode() + b"\n")
+        os.set_blocking(self._stdout, False)
+        self._counts.lines += 1
+
+    async def _write(self, line: bytes) -> None:
+        """Write a line without holding up the other agents while the pipe is full."""
+        rest = line
+        while rest:
+            try:
+                rest = rest[os.write(self._stdout, rest) :]
+            except BlockingIOError:
+                await _writable(self._stdout)
+        self._counts.lines += 1
+
+
+async def _readable(line: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    there = asyncio.Event()
+    loop.add_reader(line, there.set)
+    try:
+        await there.wait()
+    finally:
+        loop.remove_reader(line)
+
+
+async def _writable(pipe: int) -> None:
+    loop = asyncio.get_running_loop()
+    room = asyncio.Event()
+    loop.add_writer(pipe, room.set)
+    try:
+        await room.wait()
+    finally:
+        loop.remove_writer(pipe)
+
+
+def _yes(request: dict[str, Any]) -> dict[str, Any]:
+    asked = request["request"]
+    response = {"mode": asked["mode"]} if asked["subtype"] == "set_permission_mode" else {}
+    body = {"subtype": "success", "request_id": request["request_id"], "response": response}
+    return {"type": "control_response", "response": body}
+
+
+class Choir:
+    """Everybody who was handed over."""
+
+    def __init__(self, script: Script) -> None:
+        self.counts = Counts()
+        self._script = script
+        self._agents: set[asyncio.Task[None]] = set()
+
+    async def listen(self, path: str) -> None:
+        """Take agents on until cancelled."""
+        loop = asyncio.get_running_loop()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+            door.bind(path)
+            door.listen(256)
+            door.setblocking(False)
+            while True:
+                line, _ = await loop.sock_accept(door)
+                task = loop.create_task(self._play(line))
+                self._agents.add(task)
+                task.add_done_callback(self._agents.discard)
+
+    async def _play(self, line: socket.socket) -> None:
+        with line:
+            await _readable(line)
+            said, (stdin, stdout), _, _ = socket.recv_fds(line, 65536, 2)
+            flags = said.decode().rstrip("\n").split("\0")
+            os.set_blocking(stdout, False)
+            agent = Agent(self._script, self.counts, _session_of(flags), stdout)
+            loop = asyncio.get_running_loop()
+            transport, _ = await loop.connect_read_pipe(lambda: agent, os.fdopen(stdin, "rb"))
+            self.counts.agents += 1
+            try:
+                await agent.gone
+            finally:
+                transport.close()
+                os.close(stdout)
+
+
+def _session_of(flags: list[str]) -> str:
+    return next(one.split("=", 1)[1] for one in flags if one.startswith("--session-id="))
+
+
+async def obey(tell: Callable[[], object]) -> None:
+    """Answer each line on stdin with what `tell` gives, until stdin ends."""
+    loop = asyncio.get_running_loop()
+    lines = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    while await lines.readline():
+        print(json.dumps(tell()), flush=True)
+
+
+async def main(path: str, steps: int) -> None:
+    """Play until stdin ends."""
+    choir = Choir(Script(steps))
+    listening = asyncio.create_task(choir.listen(path))
+    print(json.dumps({"ready": True}), flush=True)
+    await obey(lambda: vars(choir.counts))
+    listening.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,130 @@
+"""What a run of the load benchmark found, and how it is written down."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Figures", "Times"]
+
+AIM_S = 0.250
+"""What a control round trip may take at most, at the 99th percentile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The seconds that one kind of round trip took."""
+
+    name: str
+    seconds: tuple[float, ...]
+
+    def percentile(self, share: float) -> float:
+        """The time that this share of them did not exceed."""
+        ranked = sorted(self.seconds) or [math.inf]
+        return ranked[min(len(ranked) - 1, int(share * len(ranked)))]
+
+    def row(self) -> str:
+        """A row of the table."""
+        shares = (self.percentile(share) * 1e3 for share in (0.5, 0.9, 0.99))
+        cells = (*(f"{one:.1f}" for one in shares), f"{self.percentile(1.0) * 1e3:.1f}")
+        return f"| {self.name} | {len(self.seconds):,} | " + " | ".join(cells) + " |"
+
+
+@dataclass(slots=True, kw_only=True)
+class Figures:
+    """All that was measured in one run."""
+
+    sessions: int
+    sockets: int
+    lines_per_s: float
+    """Of each session."""
+    seconds: float = 0.0
+    """How long the measured part took."""
+    rss_bare: int = 0
+    rss_sessions: int = 0
+    rss_sockets: int = 0
+    rss_end: int = 0
+    idle_cpu: float = 0.0
+    """Seconds of processor time in a second in which nobody does anything."""
+    server_cpu: float = 0.0
+    agents_cpu: float = 0.0
+    crowd_cpu: float = 0.0
+    lines: int = 0
+    frames: int = 0
+    frame_bytes: int = 0
+    late_s: float = 0.0
+    slowest_commit_s: float = 0.0
+    times: list[Times] = field(default_factory=list)
+    permissions: int = 0
+    """Asked and answered, in the whole run."""
+    turns: int = 0
+    snapshots: int = 0
+    """Sent again although a client had followed: those who fell behind."""
+    gaps: int = 0
+    behind: int = 0
+    """Sockets that did not reach the end of what they followed."""
+    closed: int = 0
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every socket got everything, and nothing went wrong."""
+        return not (self.gaps or self.behind or self.closed or self.errors)
+
+    @property
+    def worst_p99(self) -> float:
+        """The slowest of the round trips, in seconds."""
+        return max(one.percentile(0.99) for one in self.times)
+
+    def as_data(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return {**asdict(self), "complete": self.complete}
+
+    def table(self) -> str:
+        """Everything, for people."""
+        lines_in = self.lines / self.seconds
+        met = "met" if self.worst_p99 < AIM_S else "MISSED"
+        lost = (
+            "every socket got every change"
+            if self.complete
+            else f"INCOMPLETE: {self.gaps} gaps, {self.behind} sockets behind, "
+            f"{self.closed} closed, errors: {self.errors[:3]}"
+        )
+        rows = (
+            f"{self.sessions} sessions at work, {self.lines_per_s:g} lines a second each, "
+            f"{self.sockets} sockets; {self.seconds:.0f} s measured",
+            "",
+            "| control round trip | count | p50, ms | p90, ms | p99, ms | slowest, ms |",
+            "|---|---:|---:|---:|---:|---:|",
+            *(one.row() for one in self.times),
+            "",
+            "| the server | |",
+            "|---|---:|",
+            f"| lines of agents taken in, a second | {lines_in:,.0f} |",
+            f"| frames sent, a second | {self.frames / self.seconds:,.0f} |",
+            f"| bytes sent, MB a second | {self.frame_bytes / self.seconds / 1e6:.2f} |",
+            f"| processor time under load, of one core | {self.server_cpu:.0%} |",
+            f"| processor time with everybody idle, of one core | {self.idle_cpu:.1%} |",
+            f"| slowest commit of the store, ms | {self.slowest_commit_s * 1e3:.0f} |",
+            f"| memory with nothing, MiB | {_mib(self.rss_bare):.1f} |",
+            f"| memory per idle session, KiB | {self._per_session():.0f} |",
+            f"| memory per idle socket, KiB | {self._per_socket():.0f} |",
+            f"| memory at the end, MiB | {_mib(self.rss_end):.0f} |",
+            "",
+            f"Beside it: the agents took {self.agents_cpu:.0%} of a core (latest line "
+            f"{self.late_s * 1e3:.0f} ms late), the clients {self.crowd_cpu:.0%}.",
+            f"{lost}; {self.turns} turns, {self.permissions} permissions.",
+            f"p99 at most {self.worst_p99 * 1e3:.0f} ms (aim: under {AIM_S * 1e3:.0f} ms, {met}).",
+        )
+        return "\n".join(rows)
+
+    def _per_session(self) -> float:
+        return (self.rss_sessions - self.rss_bare) / max(1, self.sessions - 1) / 1024
+
+    def _per_socket(self) -> float:
+        return (self.rss_sockets - self.rss_sessions) / self.sockets / 1024
+
+
+def _mib(size: int) -> float:
+    return size / 2**20

@@ -1,0 +1,321 @@
+"""One run: sessions, then sockets, then silence, then work; what each of them costs.
+
+    figures = await run(Plan(sessions=200, sockets=500), folder, say)
+
+The order matters: memory is told apart by what came last. Below: `processes`, `people`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench import shapes
+from bench.server_load.figures import Figures, Times
+from bench.server_load.follower import Tally
+from bench.server_load.orders import Orders
+from bench.server_load.people import Person
+from bench.server_load.processes import Helper, Server, environment, make_launcher
+
+__all__ = ["Plan", "run"]
+
+LINES_IN_STEP = 43
+"""Of an agent, on average (`bench.traffic`)."""
+
+STARTING_AT_ONCE = 8
+STARTING_PAUSE_S = 0.1
+"""So that one socket stays far below the messages that it may send in a second."""
+SETTLED_S = 1.0
+"""How long after its start an agent has answered what it is asked first."""
+
+SETTLE_S = 120.0
+"""How long everything may take to come to rest after the last line."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How much of everything."""
+
+    sessions: int = 200
+    sockets: int = 500
+    """Of all clients together."""
+    lines_per_s: float = 10.0
+    """Of each session; an agent streams in bursts and waits for its model and its tools between."""
+    seconds: float = 30.0
+    """How long round trips are measured."""
+    warm_s: float = 5.0
+    """How long everybody is at work before."""
+    idle_s: float = 5.0
+    askers: int = 20
+    """Sessions that ask before every tool call; each has a person who decides."""
+    actors: int = 10
+    """People who want something ten times a second."""
+    between_s: float = 0.1
+
+
+class Run:
+    """Everything that one run holds on to."""
+
+    def __init__(self, plan: Plan, folder: Path, ending: AsyncExitStack) -> None:
+        self.plan = plan
+        self.ending = ending
+        self.folder = folder
+        self.project = folder / "project"
+        self.tally = Tally()
+        self.sessions: list[str] = []
+        self.deciders: list[Person] = []
+        self.actors: list[Person] = []
+        self.figures = Figures(
+            sessions=plan.sessions, sockets=plan.sockets, lines_per_s=plan.lines_per_s
+        )
+        self.choir: Helper
+        self.crowd: Helper
+        self.server: Server
+        self.opener: Person
+
+    # Beginning
+
+    async def start(self) -> None:
+        """The agents' process and the server."""
+        self.project.mkdir()
+        # The name of a socket has to be short, and a test's folder is not.
+        door = Path(self.ending.enter_context(TemporaryDirectory(prefix="fairlead-"))) / "choir"
+        longest = self.plan.warm_s * 3 + self.plan.seconds * 2
+        steps = math.ceil(longest * self.plan.lines_per_s / LINES_IN_STEP) + 1
+        env = environment(self.folder)
+        self.choir = await Helper.start("choir", str(door), str(steps), env=env)
+        self.ending.push_async_callback(self.choir.end)
+        await self.choir.ready()
+        launcher = make_launcher(self.folder, door)
+        self.server = await Server.start(self.folder, launcher, self.project)
+        self.ending.push_async_callback(self.server.end)
+        self.crowd = await Helper.start("crowd", env=env)
+        self.ending.push_async_callback(self.crowd.end)
+        self.opener = await self._person()
+
+    async def open_sessions(self) -> None:
+        """One first, so that what is loaded only once is not counted as its cost."""
+        await self._new_session()
+        await self._until("agents", 1)
+        await asyncio.sleep(SETTLED_S)
+        self.figures.rss_bare = self.server.usage().rss
+        gate = asyncio.Semaphore(STARTING_AT_ONCE)
+
+        async def one() -> None:
+            async with gate:
+                await self._new_session()
+                await asyncio.sleep(STARTING_PAUSE_S)
+
+        await asyncio.gather(*(one() for _ in range(self.plan.sessions - 1)))
+        await self._until("agents", self.plan.sessions)
+        await asyncio.sleep(SETTLED_S)
+        self.figures.rss_sessions = self.server.usage().rss
+
+    async def open_sockets(self) -> None:
+        """People first, then the crowd, spread over all sessions."""
+        plan = self.plan
+        for session in self.sessions[: plan.askers]:
+            self.deciders.append(await self._person(session, decides=True))
+        for number in range(plan.actors):
+            session = self.sessions[-1 - number % len(self.sessions)]
+            self.actors.append(await self._person(session))
+        lookers = plan.sockets - plan.askers - plan.actors - 1
+        spread = [self.sessions[number % len(self.sessions)] for number in range(lookers)]
+        orders = {"port": self.server.port, "token": self.server.token, "sessions": spread}
+        self.crowd.say(json.dumps(orders))
+        await self.crowd.ready()
+        self.figures.rss_sockets = self.server.usage().rss
+
+    async def rest(self) -> None:
+        """What the server takes when nobody does anything."""
+        before = self.server.usage().cpu_s
+        await asyncio.sleep(self.plan.idle_s)
+        self.figures.idle_cpu = (self.server.usage().cpu_s - before) / self.plan.idle_s
+
+    # Work
+
+    async def work(self) -> None:
+        """Let every agent speak, and measure in the middle of it."""
+        plan = self.plan
+        turn_s = 2 * plan.warm_s + plan.seconds
+        gate = asyncio.Semaphore(STARTING_AT_ONCE)
+
+        async def prompt(number: int, session: str) -> None:
+            orders = Orders(lines_per_s=plan.lines_per_s, seconds=turn_s, asks=number < plan.askers)
+            async with gate:
+                await self.opener.intend(
+                    "send", session=session, text=orders.text(), uuid=_uuid(number)
+                )
+                await asyncio.sleep(STARTING_PAUSE_S)
+
+        await asyncio.gather(*(prompt(*one) for one in enumerate(self.sessions)))
+        await self._until("turns_begun", plan.sessions)
+        await asyncio.sleep(plan.warm_s)
+        before = await self._counted()
+        began = time.monotonic()
+        acting = [asyncio.create_task(self._act(one, began)) for one in self.actors]
+        taken = [pair for some in await asyncio.gather(*acting) for pair in some]
+        ended = time.monotonic()
+        self._note_load(before, await self._counted(), ended - began)
+        for name in ("pin", "set_mode"):
+            seconds = tuple(one for kind, one in taken if kind == name)
+            self.figures.times.append(Times(ACTS[name], seconds))
+        await self._until("turns_ended", plan.sessions)
+        await self._note_permissions(began, ended)
+
+    async def _act(self, person: Person, began: float) -> list[tuple[str, float]]:
+        taken: list[tuple[str, float]] = []
+        session = self.sessions[-1 - self.actors.index(person) % len(self.sessions)]
+        number = 0
+        while time.monotonic() < began + self.plan.seconds:
+            number += 1
+            if number % 2:
+                act: dict[str, Any] = {"kind": "pin", "pinned": number % 4 == 1}
+            else:
+                act = {"kind": "set_mode", "mode": ("default", "acceptEdits")[number % 4 // 2]}
+            _, seconds = await person.intend(act.pop("kind"), session=session, **act)
+            taken.append(("pin" if number % 2 else "set_mode", seconds))
+            await asyncio.sleep(self.plan.between_s)
+        return taken
+
+    def _note_load(self, before: _Counted, after: _Counted, seconds: float) -> None:
+        figures = self.figures
+        figures.seconds = seconds
+        figures.lines = after.lines - before.lines
+        figures.frames = after.frames - before.frames
+        figures.frame_bytes = after.frame_bytes - before.frame_bytes
+        figures.server_cpu = (after.server_cpu - before.server_cpu) / seconds
+        figures.agents_cpu = (after.agents_cpu - before.agents_cpu) / seconds
+        figures.crowd_cpu = (after.crowd_cpu - before.crowd_cpu) / seconds
+
+    async def _note_permissions(self, began: float, ended: float) -> None:
+        told = await self.choir.told()
+        shown = {name: at for one in self.deciders for name, at in one.shown.items()}
+        asked = {
+            name: times for name, times in told["permissions"].items() if began <= times[0] <= ended
+        }
+        to_people = tuple(shown[name] - times[0] for name, times in asked.items())
+        all_the_way = tuple(times[1] - times[0] for times in asked.values())
+        self.figures.times.append(Times("a permission is asked, until it is shown", to_people))
+        self.figures.times.append(
+            Times("a permission is asked, until the answer is on stdin", all_the_way)
+        )
+        self.figures.permissions = len(told["permissions"])
+        self.figures.turns = told["turns_ended"]
+        self.figures.late_s = told["late_s"]
+
+    # The end
+
+    async def check(self) -> None:
+        """See that every socket reaches the end of what it follows."""
+        figures = self.figures
+        figures.rss_end = self.server.usage().rss
+        figures.slowest_commit_s = await self.server.metric("fairlead_store_slowest_commit_seconds")
+        async with asyncio.timeout(SETTLE_S):
+            while True:
+                ends = await self._ends()
+                told = await self.crowd.told()
+                where = [(name, seq) for name, seq in told["positions"] if name in ends]
+                mine = (*self.deciders, *self.actors)
+                where += [
+                    (name.decode(), seq)
+                    for one in mine
+                    for name, seq in one.positions.items()
+                    if name.decode() in ends
+                ]
+                figures.behind = sum(1 for name, seq in where if seq != ends[name])
+                if not figures.behind:
+                    break
+                await asyncio.sleep(0.5)
+        figures.gaps = told["gaps"] + self.tally.gaps
+        figures.closed = told["closed"] + self.tally.closed
+        figures.errors = [*told["errors"], *self.tally.errors]
+
+    async def _ends(self) -> dict[str, int]:
+        """Where each session ends now, as somebody sees who has just come."""
+        tally = Tally()
+        ends: dict[str, int] = {}
+        for session in self.sessions:
+            person = await Person().arrive(self.server.port, self.server.token, tally, session)
+            ends[session] = person.positions[session.encode()]
+            person.leave()
+        return ends
+
+    # Within
+
+    async def _person(self, session: str = "", *, decides: bool = False) -> Person:
+        person = Person(decides=decides)
+        return await person.arrive(self.server.port, self.server.token, self.tally, session)
+
+    async def _new_session(self) -> None:
+        result, _ = await self.opener.intend("new_session", cwd=str(self.project))
+        self.sessions.append(result["session"])
+
+    async def _until(self, what: str, count: int) -> None:
+        """Wait until the agents have counted so many of something."""
+        async with asyncio.timeout(self.plan.seconds + SETTLE_S):
+            while True:
+                told = await self.choir.told()
+                if told[what] >= count:
+                    return
+                await asyncio.sleep(0.1)
+
+    async def _counted(self) -> _Counted:
+        agents, crowd = await self.choir.told(), await self.crowd.told()
+        return _Counted(
+            lines=agents["lines"],
+            frames=crowd["frames"] + self.tally.frames,
+            frame_bytes=crowd["bytes"] + self.tally.bytes,
+            server_cpu=self.server.usage().cpu_s,
+            agents_cpu=self.choir.usage().cpu_s,
+            crowd_cpu=self.crowd.usage().cpu_s,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    lines: int
+    frames: int
+    frame_bytes: int
+    server_cpu: float
+    agents_cpu: float
+    crowd_cpu: float
+
+
+ACTS = {
+    "pin": "an intent that is stored, until its result",
+    "set_mode": "an intent that the agent answers, until its result",
+}
+
+
+def _uuid(number: int) -> str:
+    return shapes.Source(seed=1000 + number).uuid()
+
+
+async def run(plan: Plan, folder: Path, say: Say) -> Figures:
+    """Measure once."""
+    async with AsyncExitStack() as ending:
+        one = Run(plan, folder, ending)
+        await one.start()
+        say(f"opening {plan.sessions} sessions")
+        await one.open_sessions()
+        say(f"connecting {plan.sockets} sockets")
+        await one.open_sockets()
+        say("resting")
+        await one.rest()
+        say(f"working for {plan.seconds + 2 * plan.warm_s:.0f} s")
+        await one.work()
+        say("checking that everybody got everything")
+        await one.check()
+        say("ending")
+    return one.figures

@@ -1,0 +1,217 @@
+"""The server and the helpers around it as processes: started, asked, weighed, ended.
+
+`Helper` is one of our own programs that answers `tell` with a line of JSON. `Server` is a real
+`fairlead serve` with a folder and a home of its own. What a process takes is read from `ps`-like
+facts of the system (Linux).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+import urllib.request
+from asyncio.subprocess import PIPE, Process
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.server_load import understudy
+
+__all__ = ["Helper", "Server", "Usage", "make_launcher"]
+
+START_S = 60.0
+END_S = 60.0
+LINE_BYTES = 64 * 1024 * 1024
+"""What a helper tells stands in one line, positions of all sockets included."""
+
+_LINK = re.compile(r"(http://[^/\s]+)/#code=(\S+)")
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Usage(NamedTuple):
+    """What a process takes at one moment."""
+
+    rss: int
+    """Bytes of memory."""
+    cpu_s: float
+    """Processor time so far, of all its threads."""
+
+
+class Helper:
+    """A program of this folder that runs beside the server."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls, name: str, *arguments: str, env: dict[str, str]) -> Helper:
+        """Start one; it is not ready yet."""
+        command = (sys.executable, "-m", f"bench.server_load.{name}", *arguments)
+        return cls(
+            await asyncio.create_subprocess_exec(
+                *command, stdin=PIPE, stdout=PIPE, env=env, limit=LINE_BYTES
+            )
+        )
+
+    async def ready(self) -> None:
+        """Wait until it says so."""
+        await self._answer()
+
+    def say(self, line: str) -> None:
+        """Give it a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line.encode() + b"\n")
+
+    async def told(self) -> dict[str, Any]:
+        """What it has counted so far."""
+        self.say("tell")
+        return await self._answer()
+
+    async def end(self) -> None:
+        """Let it end."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        await _ended(self._process)
+
+    def usage(self) -> Usage:
+        """What it takes."""
+        return usage_of(self._process.pid)
+
+    async def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        async with asyncio.timeout(START_S):
+            line = await self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a helper ended with {await self._process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+class Server:
+    """A `fairlead serve`, and the token of its owner."""
+
+    def __init__(self, process: Process, port: int, token: str) -> None:
+        self._process = process
+        self.port = port
+        self.token = token
+
+    @classmethod
+    async def start(cls, folder: Path, agent: Path, project: Path) -> Server:
+        """Start one and pair with it."""
+        command = (
+            *(
+                sys.executable,
+                "-m",
+                "fairlead.commands.main",
+                "serve",
+                "--no-browser",
+                "--port",
+                "0",
+            ),
+            *("--agent", str(agent), "--data", str(folder / "data"), "--root", str(project)),
+        )
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=project, stdout=PIPE, env=environment(folder)
+        )
+        try:
+            base, code = await _link_of(process)
+            token = await asyncio.to_thread(_pair, base, code)
+        except BaseException:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            raise
+        return cls(process, int(base.rpartition(":")[2]), token)
+
+    def usage(self) -> Usage:
+        """What it takes."""
+        return usage_of(self._process.pid)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    async def metric(self, name: str) -> float:
+        """One of the figures that the server keeps itself."""
+        text = await asyncio.to_thread(
+            _get, f"http://127.0.0.1:{self.port}/api/metrics", self.token
+        )
+        found = re.search(rf"^{name} (\S+)$", text, re.MULTILINE)
+        if found is None:
+            raise RuntimeError(f"the server has no {name}")
+        return float(found[1])
+
+    async def end(self) -> None:
+        """End it as Ctrl-C does."""
+        self._process.send_signal(signal.SIGINT)
+        await _ended(self._process)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of everything that is started here: nothing of the user's."""
+    return {
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        "PATH": os.defpath,
+        "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "src"))),
+        "TMPDIR": str(folder),
+    }
+
+
+def make_launcher(folder: Path, choir: Path) -> Path:
+    """The executable that the server takes for a CLI."""
+    launcher = folder / "claude"
+    command = shlex.join([sys.executable, "-ISE", str(Path(understudy.__file__)), str(choir)])
+    launcher.write_text(f'#!/bin/sh\nexec {command} "$@"\n', "utf-8")
+    launcher.chmod(0o755)
+    return launcher
+
+
+def usage_of(pid: int) -> Usage:
+    """What a process takes now."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return Usage(rss=pages * _PAGE, cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS)
+
+
+async def _link_of(process: Process) -> tuple[str, str]:
+    assert process.stdout is not None
+    said = ""
+    async with asyncio.timeout(START_S):
+        while line := (await process.stdout.readline()).decode():
+            said += line
+            found = _LINK.search(line)
+            if found is not None:
+                return found[1], found[2]
+    raise RuntimeError(f"the server did not start: {said}")
+
+
+def _pair(base: str, code: str) -> str:
+    body = json.dumps({"code": code, "name": "benchmark"}).encode()
+    request = urllib.request.Request(f"{base}/api/pair", body, {"Origin": base})
+    with urllib.request.urlopen(request, timeout=START_S) as answer:
+        token: str = json.load(answer)["token"]
+        return token
+
+
+def _get(url: str, token: str) -> str:
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=START_S) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+async def _ended(process: Process) -> None:
+    try:
+        async with asyncio.timeout(END_S):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
