@@ -22,7 +22,7 @@ async def test_R14_who_says_too_much_at_once_is_heard_later_and_answered_all_the
     count = 150
     for n in range(1, count + 1):
         await client.say(type="intent", n=n, intent={"kind": "stop", "session": "nobody"})
-    answered = set()
+    answered: set[int] = set()
     async with asyncio.timeout(20):
         while len(answered) < count:
             answered.add((await client.hear("intent_result"))["n"])

@@ -219,9 +219,29 @@ async def test_choices_are_the_safe_suggestions_each_in_its_scopes(tmp_path: Pat
             "every use of Bash (this session)",
             "the mode acceptEdits (this session)",
         ]
+        assert [one["deniable"] for one in row["choices"]] == [True, True, True, True, False]
         assert row["choices"][1]["lets_through"] == (
             "every command that begins with `make`, whatever follows"
         )
+
+
+async def test_a_choice_names_calls_of_this_session_that_it_would_have_let_through(
+    tmp_path: Path,
+) -> None:
+    calls = [
+        {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}
+        for number, command in enumerate(("make test", "ls", "make clean"))
+    ]
+    said = {"id": "m", "role": "assistant", "model": "big", "content": calls}
+    line = {"type": "assistant", "message": said, "parent_tool_use_id": None}
+    async with Stage(tmp_path) as stage:
+        session = await stage.new()
+        await stage.say(session, {"line": line}, ask(suggestions=[RULE]), WAIT)
+        (row,) = await stage.pending(session)
+    narrow, wider, *_ = row["choices"]
+    assert (narrow["label"], narrow["examples"]) == ("Bash(make) (this session)", [])
+    assert wider["label"] == "Bash(make:*) (this session)"
+    assert sorted(wider["examples"]) == ["make clean", "make test"]
 
 
 async def test_always_takes_the_chosen_rule_and_no_more(tmp_path: Path) -> None:

@@ -39,6 +39,10 @@ async def started(stage: Stage, **told: Any) -> str:
     return session
 
 
+async def expect_fast_mode(stage: Stage, session: str, state: str) -> None:
+    await stage.until(lambda: fast_mode(stage, session) == (state, None))
+
+
 def fast_mode(stage: Stage, session: str) -> tuple[str | None, str | None]:
     about = stage.live(session).transcript.session
     return about.fast_mode, about.fast_mode_reason
@@ -51,7 +55,7 @@ async def test_the_fast_mode_is_switched_by_a_setting_and_shown_at_once(tmp_path
         for on, state in ((True, "on"), (False, "off")):
             result = await stage.act(SetFastMode(session=session, on=on))
             assert result.ok, result
-            await stage.until(lambda expected=state: fast_mode(stage, session) == (expected, None))
+            await expect_fast_mode(stage, session, state)
         assert settings_applied(stage) == [{"fastMode": True}, {"fastMode": False}]
 
 

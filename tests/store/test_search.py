@@ -48,9 +48,9 @@ UNFINISHED = [
 
 @pytest.fixture
 async def filled(store: SqliteStore) -> SqliteStore:
-    await store.index_items("s1", [*ITEMS, *UNFINISHED], project="/srv/ship")
+    await store.index_items("s1", [*ITEMS, *UNFINISHED], project="/srv/ship", model="opus")
     other = [PromptItem(id="p1", at=70.0, text="Where is the rope?")]
-    await store.index_items("s2", other, project="/srv/dock")
+    await store.index_items("s2", other, project="/srv/dock", model="haiku")
     return store
 
 
@@ -173,6 +173,9 @@ def examples(strategy: st.SearchStrategy[str]) -> list[str]:
         (Filters(session="s2"), {"s2:p1"}),
         (Filters(project="/srv/ship"), {"s1:t1", "s1:b1"}),
         (Filters(project="/srv"), set()),
+        (Filters(model="haiku"), {"s2:p1"}),
+        (Filters(model="opus", kinds=("command",)), {"s1:b1"}),
+        (Filters(model="sonnet"), set()),
         (Filters(kinds=("prompt", "command")), {"s2:p1", "s1:b1"}),
         (Filters(after=30.0), {"s1:b1", "s2:p1"}),
         (Filters(before=30.0), {"s1:t1"}),

@@ -27,11 +27,6 @@ test("a session that is listed nowhere is still shown", () => {
   expect(found).toMatchObject({ id: "gone", row: null, project: "/ship" });
 });
 
-test("a model leaves only its sessions", () => {
-  const rows = [session("a", { model: "opus" }), session("b", { model: "haiku" })];
-  expect(bySession([hit("a", "1"), hit("b", "2")], rows, "haiku").map((one) => one.id)).toEqual(["b"]);
-});
-
 test("a question survives its address", () => {
   const asked = { words: 'say "hello world"', kind: "error", project: "/my ship", model: "", days: "7", order: "newest" };
   expect(readQuestion(writeQuestion(asked))).toEqual(asked);
@@ -39,5 +34,5 @@ test("a question survives its address", () => {
 
 test("what is asked of the server has its filters and nothing that is empty", () => {
   const path = searchPath({ words: "a b", kind: "", project: "", model: "opus", days: "1", order: "" }, 100_000, 0, 60);
-  expect(path).toBe("/api/search?q=a%20b&after=13600&limit=60");
+  expect(path).toBe("/api/search?q=a%20b&model=opus&after=13600&limit=60");
 });

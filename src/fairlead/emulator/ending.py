@@ -102,8 +102,7 @@ def _modern(
     session: Session, ending: Ending, figures: TurnFigures, duration: int
 ) -> dict[str, Any]:
     fields: dict[str, Any] = {
-        "fast_mode_state": "off",
-        "fast_mode_disabled_reason": "sdk_opt_in_required",
+        **session.fast_mode,
         "subagent_stats": session.subagents.report(),
         "safety_stops": 0,
         "queued_turn_count": 0,

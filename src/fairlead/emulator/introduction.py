@@ -52,8 +52,7 @@ class Introduction:
             "feedback_mode": {"kind": "disabled"},
             "analytics_disabled": True,
             **dict.fromkeys(off, False),
-            "fast_mode_state": "off",
-            "fast_mode_disabled_reason": "sdk_opt_in_required",
+            **s.fast_mode,
             "session_state": state,
             "capabilities": [
                 name for name in s.profile.catalogue.capabilities if name.startswith("mcp_call")

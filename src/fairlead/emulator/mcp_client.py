@@ -268,7 +268,8 @@ class McpClient:
         modern = self._engine.session.profile.is_modern
         told = []
         for server in self.servers.values():
-            entry: dict[str, Any] = {"name": server.name, "status": server.status}
+            status = server.status if server.is_enabled else "disabled"
+            entry: dict[str, Any] = {"name": server.name, "status": status}
             if modern or not server.is_sdk:
                 entry["serverInfo"] = dict(server.info)
             if not server.is_sdk and (modern or server.scope == "dynamic"):

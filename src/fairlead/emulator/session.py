@@ -106,6 +106,13 @@ class Session:
         return self.arguments.one("--permission-prompt-tool") == "stdio"
 
     @property
+    def fast_mode(self) -> dict[str, Any]:
+        """What every message says of it: a host must ask for it in its settings (measured)."""
+        if self.settings.get("fastMode") is True:
+            return {"fast_mode_state": "on"}
+        return {"fast_mode_state": "off", "fast_mode_disabled_reason": "sdk_opt_in_required"}
+
+    @property
     def transcript_path(self) -> str:
         return f"{self.place.projects}/{self.session_id}.jsonl"
 

@@ -98,7 +98,7 @@ class Voice:
             del line["permissionMode"]
         if s.profile.is_modern:
             line |= self._modern_init(uuids, problems)
-        line["fast_mode_state"] = "off"
+        line.setdefault("fast_mode_state", "off")
         self._say(line)
 
     def _modern_init(self, uuids: Sequence[str], problems: Sequence[Mapping[str, Any]]) -> Message:
@@ -112,7 +112,7 @@ class Voice:
             "original_cwd": s.place.cwd,
             "additional_directories": list(s.arguments.many("--add-dir")),
             "messaging_socket_path": f"{s.place.tmp}/cc-socks/{s.place.pid}.sock",
-            "fast_mode_disabled_reason": "sdk_opt_in_required",
+            **s.fast_mode,
             "per_turn_effort_active": any(m.name == s.model for m in catalogue.models),
             "ultrathink_available": False,
             "ultrathink_typed_raises": False,

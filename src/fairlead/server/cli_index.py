@@ -40,7 +40,9 @@ class Findable(Protocol):
     def epoch(self) -> str:
         """Changes when the index may have been lost."""
 
-    async def index_items(self, session: str, items: Sequence[Any], *, project: str = "") -> None:
+    async def index_items(
+        self, session: str, items: Sequence[Any], *, project: str = "", model: str = ""
+    ) -> None:
         """Make finished items findable."""
 
     async def forget_items(self, session: str) -> None:
@@ -124,7 +126,10 @@ class CliIndex:
             # One file that cannot be read must not keep the others from being found.
             log.exception("the session file %s cannot be searched", found.id)
         else:
-            await self._store.index_items(found.id, transcript.items, project=found.cwd)
+            model = transcript.session.model or ""
+            await self._store.index_items(
+                found.id, transcript.items, project=found.cwd, model=model
+            )
         self._notes.done[found.id] = (found.size, found.modified)
 
     def _read(self) -> _Notes:

@@ -18,7 +18,7 @@ _POLICY = "; ".join(
         "base-uri 'none'",
         "form-action 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types fairlead dompurify svelte-trusted-html default",
+        "trusted-types fairlead svelte-trusted-html default",
     )
 )
 

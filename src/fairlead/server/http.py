@@ -54,6 +54,7 @@ NAMES, LETTERS = 50, 200
 SEARCH_FILTERS = (
     ("session", "Only this session."),
     ("project", "Only sessions in this folder."),
+    ("model", "Only sessions that used this model last."),
     ("kinds", "prompt, answer, command, path, error; by commas."),
     ("after", "Not before this moment, in seconds."),
     ("before", "Before this moment, in seconds."),
@@ -213,6 +214,7 @@ class Api:
         filters = Filters(
             session=given.get("session"),
             project=given.get("project"),
+            model=given.get("model"),
             kinds=tuple(filter(None, given.get("kinds", "").split(","))),
             after=_number(given.get("after")),
             before=_number(given.get("before")),

@@ -40,6 +40,7 @@ __all__ = [
     "Send",
     "SendNow",
     "SetEffort",
+    "SetFastMode",
     "SetMode",
     "SetModel",
     "Stop",
@@ -280,6 +281,13 @@ class SetEffort(_Intent, frozen=True, kw_only=True, tag="set_effort"):
     effort: str
 
 
+class SetFastMode(_Intent, frozen=True, kw_only=True, tag="set_fast_mode"):
+    """Switch the model's fast mode on or off, where the CLI has one."""
+
+    session: str
+    on: bool
+
+
 class StopTask(_Intent, frozen=True, kw_only=True, tag="stop_task"):
     """Stop a background task."""
 
@@ -368,6 +376,7 @@ Intent: TypeAlias = (
     | SetModel
     | SetMode
     | SetEffort
+    | SetFastMode
     | StopTask
     | McpToggle
     | McpReconnect

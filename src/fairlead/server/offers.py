@@ -56,6 +56,7 @@ class Offer(Struct, frozen=True, kw_only=True):
             "lets_through": self.lets_through,
             "examples": list(self.examples),
             "wide": self.wide,
+            "deniable": denial(self) is not None,
         }
 
 

@@ -12,7 +12,7 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -191,10 +191,15 @@ class Sessions:
             allowed=(*base.rules.allowed, *row.options.get("allowed_tools", ())),
             disallowed=(*base.rules.disallowed, *row.options.get("disallowed_tools", ())),
         )
+        settings = base.settings
+        given = settings.value or {}
+        if row.options.get("fast_mode") and isinstance(given, Mapping):
+            settings = replace(settings, value={**given, "fastMode": True})
         return replace(
             base,
             cwd=row.cwd,
             rules=rules,
+            settings=settings,
             mcp_servers={**base.mcp_servers, **row.options.get("mcp_servers", {})},
             env={**base.env, **self.policy.env},
             inherit_env=self.policy.inherit_env,

@@ -17,6 +17,7 @@ from fairlead.server.intents import (
     McpToggle,
     RewindFiles,
     SetEffort,
+    SetFastMode,
     SetMode,
     SetModel,
     StopTask,
@@ -29,6 +30,9 @@ from fairlead.store.audit import AuditRecord
 from fairlead.transcript.facts import Described
 
 __all__ = ["HANDLERS", "check_server"]
+
+ASKS_FOR_IT = "sdk_opt_in_required"
+"""Off for no other reason than that the host has not asked for it."""
 
 
 async def set_model(sessions: Sessions, deed: Deed, intent: SetModel) -> Result:
@@ -74,6 +78,19 @@ async def set_effort(sessions: Sessions, deed: Deed, intent: SetEffort) -> Resul
     if running:
         await sessions.start(live, await resumable(sessions, live, repair=False))
     return {"effort": intent.effort}
+
+
+async def set_fast_mode(sessions: Sessions, deed: Deed, intent: SetFastMode) -> Result:
+    """Switch the fast mode; `/fast on` alone is refused under a host (measured on 2.1.325)."""
+    live = await sessions.load(intent.session)
+    client = live.running()
+    if intent.on:
+        _check_fast_mode(live)
+    await client.apply_flag_settings({"fastMode": intent.on})
+    _remember(sessions, live, fast_mode=intent.on)
+    # The CLI answers with nothing and tells the new state with its next turn.
+    live.note([Described(fast_mode="on" if intent.on else "off")])
+    return {"on": intent.on}
 
 
 async def stop_task(sessions: Sessions, deed: Deed, intent: StopTask) -> Result:
@@ -129,6 +146,20 @@ def _remember(sessions: Sessions, live: LiveSession, **options: Any) -> None:
     sessions.book.save_soon(structs.replace(row, options={**row.options, **options}))
 
 
+def _check_fast_mode(live: LiveSession) -> None:
+    """Refuse where the CLI has no fast mode, keeps it off, or the model cannot have it."""
+    session = live.transcript.session
+    if "fast" not in (_field(one, "name") for one in session.commands):
+        raise Refusal("not_found", "this version of the CLI has no fast mode")
+    if session.fast_mode_reason not in (None, ASKS_FOR_IT):
+        why = session.fast_mode_reason
+        raise Refusal("conflict", f"the CLI keeps its fast mode off ({why})", reason=why)
+    for model in session.models:
+        names = (_field(model, "value"), _field(model, "resolvedModel"))
+        if session.model in names and _field(model, "supportsFastMode") is not True:
+            raise Refusal("conflict", f"{session.model} has no fast mode; choose another model")
+
+
 def check_server(live: LiveSession, server: str) -> None:
     """Refuse a server that the session does not have."""
     names = [
@@ -139,13 +170,19 @@ def check_server(live: LiveSession, server: str) -> None:
 
 
 def _value(model: Any) -> Any:
-    return model.get("value") if isinstance(model, dict) else model
+    return _field(model, "value")
+
+
+def _field(row: Any, name: str) -> Any:
+    """A field of a row; a row may also be nothing but a name."""
+    return row.get(name) if isinstance(row, dict) else row
 
 
 HANDLERS: Handlers = {
     SetModel: set_model,
     SetMode: set_mode,
     SetEffort: set_effort,
+    SetFastMode: set_fast_mode,
     StopTask: stop_task,
     McpToggle: mcp_toggle,
     McpReconnect: mcp_reconnect,

@@ -73,10 +73,17 @@ _PARTS = (
     " PRIMARY KEY (stream, seq, number))",
 )
 
+_MODELS = (
+    "ALTER TABLE streams ADD COLUMN model TEXT NOT NULL DEFAULT ''",
+    "UPDATE streams SET model = coalesce((SELECT json_extract(CAST(row AS TEXT), '$.model')"
+    " FROM sessions WHERE id = streams.session AND json_valid(CAST(row AS TEXT))), '')",
+)
+
 MIGRATIONS = (
     Migration(1, _LOG),
     Migration(2, _TABLES),
     Migration(3, _SEARCH),
     Migration(4, _PARTS),
+    Migration(5, _MODELS),
 )
 """All steps; the number of the last is the version this Fairlead reads and writes."""

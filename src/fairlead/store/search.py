@@ -51,6 +51,8 @@ class Filters(Struct, frozen=True, kw_only=True):
     session: str | None = None
     project: str | None = None
     """The working folder of the session."""
+    model: str | None = None
+    """The model that the session had last."""
     kinds: tuple[str, ...] = ()
     """Of `KINDS`; empty is all."""
     after: float | None = None
@@ -92,9 +94,11 @@ def entries(items: Iterable[Any]) -> list[Entry]:
     return found
 
 
-def put(session: str, new: Sequence[Entry], project: str, db: sqlite3.Connection) -> None:
+def put(
+    session: str, new: Sequence[Entry], project: str, model: str, db: sqlite3.Connection
+) -> None:
     """Make entries findable, in place of those of the same item and kind."""
-    stream = place(db, session, project)
+    stream = place(db, session, project, model)
     db.executemany(
         "INSERT INTO entries (stream, item, kind, at, body) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (stream, item, kind) DO UPDATE SET body = excluded.body, at = excluded.at"
@@ -153,6 +157,7 @@ def _chosen(filters: Filters) -> str:
         for text, value in (
             ("streams.session = :session", filters.session),
             ("streams.project = :project", filters.project),
+            ("streams.model = :model", filters.model),
             ("entries.at >= :after", filters.after),
             ("entries.at < :before", filters.before),
         )

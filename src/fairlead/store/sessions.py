@@ -48,7 +48,7 @@ _decode = msgspec.json.Decoder(SessionRow).decode
 
 def put(db: sqlite3.Connection, row: SessionRow) -> None:
     """Store a row in place of the one with the same id."""
-    streams.place(db, row.id, row.cwd)
+    streams.place(db, row.id, row.cwd, row.model or "")
     db.execute(
         "INSERT INTO sessions (id, last_activity, row) VALUES (?, ?, ?) ON CONFLICT (id)"
         " DO UPDATE SET last_activity = excluded.last_activity, row = excluded.row",

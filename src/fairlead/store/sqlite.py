@@ -284,16 +284,20 @@ class SqliteStore:
 
     # Search
 
-    async def index_items(self, session: str, items: Sequence[Any], *, project: str = "") -> None:
+    async def index_items(
+        self, session: str, items: Sequence[Any], *, project: str = "", model: str = ""
+    ) -> None:
         """Make finished items findable: rows of a transcript, as structs or plain JSON.
 
         Items that are not finished are passed by. An item that comes again replaces itself.
-        `project` is the working folder, for sessions that `put_session` does not know.
+        `project` is the working folder, for sessions that `put_session` does not know; `model`
+        is what it uses now. Both can be searched by.
         """
         for start in range(0, len(items), INDEXED_AT_ONCE):
             part = search.entries(items[start : start + INDEXED_AT_ONCE])
             if part:
-                await self._write(partial(search.put, session, part, project), weight=len(part))
+                put = partial(search.put, session, part, project, model)
+                await self._write(put, weight=len(part))
 
     async def forget_items(self, session: str) -> None:
         """Let nothing of a session be found any more; its log, if it has one, stays."""

@@ -1,6 +1,7 @@
 """A small number for each session, so that a million events need not repeat its UUID.
 
-The project (working folder) of a session is kept here too, because search filters by it.
+The project (working folder) and the model of a session are kept here too, because search filters
+by them.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ def take_key(db: sqlite3.Connection, session: str) -> int:
     return int(key or 0)
 
 
-def place(db: sqlite3.Connection, session: str, project: str) -> int:
-    """Note the project of a session and give its number."""
+def place(db: sqlite3.Connection, session: str, project: str, model: str = "") -> int:
+    """Note the project and the model of a session, where they are known, and give its number."""
     key = take_key(db, session)
     if project:
         db.execute(
             "UPDATE streams SET project = ? WHERE key = ? AND project <> ?", (project, key, project)
         )
+    if model:
+        db.execute("UPDATE streams SET model = ? WHERE key = ? AND model <> ?", (model, key, model))
     return key

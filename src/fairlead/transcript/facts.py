@@ -91,6 +91,7 @@ class Described(Struct, frozen=True, kw_only=True):
     permission_mode: str | None = None
     model: str | None = None
     effort: str | None = None
+    fast_mode: str | None = None
 
 
 class Accounted(Struct, frozen=True, kw_only=True):

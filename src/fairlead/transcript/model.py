@@ -270,6 +270,8 @@ class Session(Struct, frozen=True, kw_only=True):
     title: str | None = None
     output_style: str | None = None
     fast_mode: str | None = None
+    fast_mode_reason: str | None = None
+    """Why the CLI keeps it off, in the CLI's word for it."""
     effort: str | None = None
     api_key_source: str | None = None
     tools: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from fairlead.wire.versions import Feature, Version
 __all__ = [
     "describe",
     "does",
+    "fast_mode",
     "on_active_goal",
     "on_commands_changed",
     "on_prompt_suggestion",
@@ -46,13 +47,13 @@ def take_init(fold: Fold, message: Init) -> None:
         "permission_mode": message.permission_mode,
         "version": message.claude_code_version,
         "output_style": message.output_style,
-        "fast_mode": message.fast_mode_state,
         "effort": message.effort,
         "api_key_source": message.api_key_source,
     }
     fold.put(
         "session",
         **{name: value for name, value in known.items() if value is not None},
+        **fast_mode(message.fast_mode_state, message.fast_mode_disabled_reason),
         tools=message.tools,
         commands=_with_descriptions(fold, message.slash_commands),
         terminal_commands=message.terminal_slash_commands,
@@ -66,20 +67,27 @@ def take_init(fold: Fold, message: Init) -> None:
     _take_mcp_of_init(fold, message)
 
 
+def fast_mode(state: Any, reason: Any) -> dict[str, Any]:
+    """What the CLI says of its fast mode; no reason means that nothing is in its way."""
+    if not plain.text(state):
+        return {}
+    return {"fast_mode": state, "fast_mode_reason": plain.text(reason) or None}
+
+
 def take_initialized(fold: Fold, answer: dict[str, Any]) -> None:
     """What the answer to `initialize` says; it comes before the first init."""
     known = {
         "output_style": plain.text(answer.get("output_style")),
         "permission_mode": plain.text(answer.get("current_permission_mode")),
         "version": plain.text(answer.get("claude_code_version")),
-        "fast_mode": plain.text(answer.get("fast_mode_state")),
         "api_key_source": plain.text(plain.mapping(answer.get("account")).get("apiKeySource")),
         "commands": _commands(answer.get("commands")),
         "models": tuple(plain.rows(answer.get("models"))),
         "capabilities": tuple(plain.strings(answer.get("capabilities"))),
         "agents": tuple(plain.text(one.get("name")) for one in plain.rows(answer.get("agents"))),
     }
-    fold.put("session", **{name: value for name, value in known.items() if value})
+    fast = fast_mode(answer.get("fast_mode_state"), answer.get("fast_mode_disabled_reason"))
+    fold.put("session", **{name: value for name, value in known.items() if value}, **fast)
 
 
 def take_reloaded(fold: Fold, answer: dict[str, Any]) -> None:
@@ -117,7 +125,8 @@ def describe(fold: Fold, fact: Described) -> None:
         "model": fact.model,
         "effort": fact.effort,
     }
-    fold.put("session", **{name: value for name, value in known.items() if value is not None})
+    told = {name: value for name, value in known.items() if value is not None}
+    fold.put("session", **told, **fast_mode(fact.fast_mode, None))
 
 
 def on_title_changed(fold: Fold, message: SessionTitleChanged) -> None:

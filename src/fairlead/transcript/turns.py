@@ -16,7 +16,7 @@ from fairlead.transcript.facts import TurnEnded, TurnStarted
 from fairlead.transcript.fold import Fold
 from fairlead.transcript.model import CommandItem, Turn
 from fairlead.transcript.opening import open_turn
-from fairlead.transcript.session import take_init
+from fairlead.transcript.session import fast_mode, take_init
 from fairlead.wire.events import ConversationReset, Result
 from fairlead.wire.system import Init
 
@@ -82,8 +82,7 @@ def on_result(fold: Fold, message: Result) -> None:
     )
     _take_origin(fold, turn, message.origin)
     ledger.take_result(fold, turn.id, message)
-    if message.fast_mode_state is not None:
-        fold.put("session", fast_mode=message.fast_mode_state)
+    fold.put("session", **fast_mode(message.fast_mode_state, message.fast_mode_disabled_reason))
     close_turn(fold, outcome)
 
 

@@ -149,6 +149,7 @@ class Result(SessionMessage, frozen=True, tag_field="type", tag="result"):
     origin: Any = None
     local_command: str | None = None
     fast_mode_state: str | None = None
+    fast_mode_disabled_reason: str | None = None
     startup_failure_reason: str | None = None
 
     @property

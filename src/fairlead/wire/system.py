@@ -108,6 +108,7 @@ class Init(SystemMessage, frozen=True, tag_field="subtype", tag="init"):
     capabilities: tuple[str, ...] = ()
     betas: tuple[str, ...] | None = None
     fast_mode_state: str | None = None
+    fast_mode_disabled_reason: str | None = None
     effort: str | None = None
     view_mode: str | None = None
     user_message_uuids: tuple[str, ...] | None = None

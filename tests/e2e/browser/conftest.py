@@ -4,7 +4,11 @@
             `role=`, `width=`, `height=`, `theme="dark"`, `phone=True`. Every page is closed after
             the test, which fails for any request to another place and any error on the console.
 `demo`      a server with the demo agent: the tour of the emulator in its scratch project.
-`emulated`  makes a server whose agent plays a script: `house = await emulated(YAML)`.
+`emulated`  makes a server whose agent plays a script: `house = await emulated(YAML)`, with
+            `limits=`, `version=` and any of `Options`.
+`theatre`   an agent whose every line a test writes; `playhouse` is a server that uses it, and
+            `desk, puppet = await perform()` a page on it in the middle of a turn.
+`hostile`   another browser, for which evil.test and every name below it is this machine.
 `chromium`  the browser itself, one for all tests.
 
 All of it runs on one event loop, so that one browser serves all tests.
@@ -21,6 +25,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
+from fairlead.emulator.profile import DEFAULT_VERSION
 from fairlead.emulator.scenario import read_yaml
 from fairlead.emulator.scratch_project import make_scratch_project
 from fairlead.server.limits import Limits
@@ -28,9 +33,11 @@ from fairlead.testing.emulated import EmulatedClaude
 from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.house import House, open_house
+from tests.e2e.browser.puppet import Puppet, Theatre, open_theatre
 
 Visit = Callable[..., Awaitable[Desk]]
 Emulated = Callable[..., Awaitable[House]]
+Perform = Callable[..., Awaitable[tuple[Desk, Puppet]]]
 
 TOUR = Path(__file__).parents[3] / "src" / "fairlead" / "emulator" / "scenarios" / "tour.yaml"
 
@@ -48,6 +55,18 @@ async def chromium() -> AsyncIterator[Browser]:
     assert path is not None, HOW
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS])
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def hostile() -> AsyncIterator[Browser]:
+    path = find()
+    assert path is not None, HOW
+    rules = "MAP evil.test 127.0.0.1, MAP *.evil.test 127.0.0.1"
+    arguments = [*ARGUMENTS, f"--host-resolver-rules={rules}"]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
         await browser.close()
 
@@ -84,8 +103,14 @@ async def visit(chromium: Browser) -> AsyncIterator[Visit]:
 async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
     async with AsyncExitStack() as houses:
 
-        async def make(script: Any, *, limits: Limits | None = None) -> House:
-            claude = EmulatedClaude(tmp_path / "claude", script)
+        async def make(
+            script: Any,
+            *,
+            limits: Limits | None = None,
+            version: str = DEFAULT_VERSION,
+            **options: Any,
+        ) -> House:
+            claude = EmulatedClaude(tmp_path / "claude", script, version=version)
             return await houses.enter_async_context(
                 open_house(
                     tmp_path,
@@ -93,6 +118,7 @@ async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
                     project=claude.project,
                     home=claude.home,
                     limits=limits,
+                    **options,
                 )
             )
 
@@ -104,3 +130,31 @@ async def demo(emulated: Emulated) -> House:
     house = await emulated(read_yaml(TOUR.read_text(encoding="utf-8")))
     make_scratch_project(house.project)
     return house
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def theatre(tmp_path: Path) -> AsyncIterator[Theatre]:
+    async with open_theatre(tmp_path) as theatre:
+        yield theatre
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def playhouse(tmp_path: Path, theatre: Theatre) -> AsyncIterator[House]:
+    project = tmp_path / "project"
+    project.mkdir()
+    async with open_house(
+        tmp_path, agent=theatre.agent, project=project, names=("127.0.0.2",)
+    ) as house:
+        yield house
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def perform(playhouse: House, visit: Visit, theatre: Theatre) -> Perform:
+    async def begin(**visiting: Any) -> tuple[Desk, Puppet]:
+        desk = await visit(playhouse, **visiting)
+        await desk.start("go")
+        puppet = await theatre.enter()
+        await puppet.prompted()
+        return desk, puppet
+
+    return begin

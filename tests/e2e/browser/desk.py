@@ -24,6 +24,8 @@ __all__ = ["PATIENCE_MS", "Desk"]
 PATIENCE_MS = 20_000
 """How long anything may take to show on two busy cores."""
 
+expect.set_options(timeout=PATIENCE_MS)
+
 LOCAL = ("data:", "blob:", "about:")
 
 EXPECTED_ERRORS = ("WebSocket connection to", "net::ERR_", "the server responded with a status of")
@@ -42,21 +44,21 @@ class Desk:
         self.errors: list[str] = []
         page.on("request", self._note_request)
         page.on("console", self._note_console)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
 
     async def sign_in(self, role: str = "owner") -> Self:
         """Open the app by a launch link, as `fairlead serve` prints it."""
         await self.page.goto(self.house.link(role))
-        await expect(self.page.get_by_role("navigation", name="Sessions")).to_be_visible(
-            timeout=PATIENCE_MS
-        )
+        sessions = self.page.get_by_role("navigation", name="Sessions")
+        drawer = self.page.get_by_role("button", name="Sessions", exact=True)  # On a phone.
+        await expect(sessions.or_(drawer).first).to_be_visible(timeout=PATIENCE_MS)
         return self
 
     async def close(self) -> None:
         """Leave, and say what must not have happened."""
         await self.context.close()
-        assert self.strangers == [], "the page asked other places"
-        assert self.errors == [], "the page had errors"
+        assert self.strangers == [], f"the page asked other places: {self.strangers}"
+        assert self.errors == [], f"the page had errors: {self.errors}"
 
     # Sessions
 
@@ -66,14 +68,43 @@ class Desk:
         dialog = self.page.get_by_role("dialog", name="New session")
         await dialog.get_by_label("First message").fill(prompt)
         for label, choice in choices.items():
-            await dialog.get_by_label(label).select_option(choice)
+            named = re.compile(rf"^{label}\b")
+            await dialog.get_by_role("combobox", name=named).select_option(choice)
         await dialog.get_by_role("button", name="Start").click()
         await expect(self.composer).to_be_visible(timeout=PATIENCE_MS)
+
+    @property
+    def session(self) -> str:
+        """The server's id of the session that is open."""
+        return self.page.url.rsplit("/", 1)[1]
+
+    async def more(self, choice: str) -> None:
+        """Take something from the menu of the session that is open."""
+        await self.page.get_by_role("button", name="More", exact=True).click()
+        await self.page.get_by_role("menuitem", name=choice).click()
+
+    async def fork(self, here: Locator | None = None) -> None:
+        """Fork the session that is open, by a button or by its menu, and go there."""
+        before = self.page.url
+        await (self.more("Fork") if here is None else here.click())
+        dialog = self.page.get_by_role("dialog", name="Fork the session")
+        await dialog.get_by_role("button", name=re.compile("^Fork")).click()
+        await expect(self.page).not_to_have_url(before)
+
+    def listed(self, title: str) -> Locator:
+        """A session in the list."""
+        side = self.page.get_by_role("navigation", name="Sessions")
+        return side.get_by_role("link", name=title)
 
     @property
     def composer(self) -> Locator:
         """Where a person types."""
         return self.page.get_by_role("textbox", name=re.compile("^Message"))
+
+    @property
+    def stop_button(self) -> Locator:
+        """Where the button to send is, while the agent works."""
+        return self.page.get_by_role("group", name="Message").get_by_role("button", name="Stop")
 
     async def say(self, text: str) -> None:
         """Type a message and send it with Enter."""
@@ -85,6 +116,12 @@ class Desk:
     @property
     def transcript(self) -> Locator:
         return self.page.get_by_role("log", name="Conversation")
+
+    def card(self, name: str | re.Pattern[str]) -> Locator:
+        """What is shown of a tool's use, by the tool and what it was used on."""
+        return self.transcript.get_by_role("group", name=name).or_(
+            self.transcript.get_by_role("region", name=name)
+        )
 
     async def expect_words(self, words: str | re.Pattern[str]) -> None:
         """Wait until the conversation shows these words."""

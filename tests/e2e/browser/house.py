@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairlead.host.options import Options
 from fairlead.host.process import Graces
@@ -41,6 +42,20 @@ class House:
         """A link that lets one browser in, once."""
         return self.service.launch_link(role)
 
+    def process(self, session: str) -> int:
+        """The number of the process that a session's agent has."""
+        live = self.service.registry.sessions.loaded(session)
+        assert live is not None
+        assert live.client is not None
+        pid = live.client.pid
+        assert pid is not None
+        return pid
+
+    def command_line(self, session: str) -> list[str]:
+        """How the agent of a session was started."""
+        given = Path("/proc", str(self.process(session)), "cmdline").read_bytes()
+        return given.decode().split("\0")
+
 
 @asynccontextmanager
 async def open_house(
@@ -52,14 +67,20 @@ async def open_house(
     home: Path | None = None,
     limits: Limits | None = None,
     port: int = 0,
+    names: tuple[str, ...] = (),
+    **more: Any,
 ) -> AsyncIterator[House]:
-    """Serve until the end of the block; `env` is the agent's whole environment where it is given."""
+    """Serve until the end of the block; `env` is the agent's whole environment where it is given.
+
+    `more` are further `Options` of every session, such as `rules=` for tools.
+    """
     options = Options(
         agent=agent,
         cwd=project,
         env=dict(env or {}),
         inherit_env=env is None,
         graces=QUICK,
+        **more,
     )
     policy = Policy(
         roots=(project,),
@@ -70,7 +91,7 @@ async def open_house(
         data=folder / "data",
         options=options,
         agent="demo",
-        address=Address(port=port),
+        address=Address(port=port, names=names),
         policy=policy,
         limits=limits,
         projects=home / ".claude" / "projects" if home is not None else None,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from playwright.async_api import expect
+
 from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.house import House
 
@@ -17,3 +21,21 @@ async def test_an_edit_is_shown_approved_and_made(demo: House, visit: Visit) -> 
     await desk.expect_words("Written, with your leave.")
     assert (demo.project / "summary.md").read_text().startswith("# Summary")
     await desk.expect_rest()
+
+
+async def test_the_tour_is_walked_to_its_end(demo: House, visit: Visit) -> None:
+    desk = await visit(demo)
+    await desk.start("tour")
+    await desk.expect_words(re.compile("^Welcome aboard."))
+    await expect(desk.decision).to_contain_text("Hello, {name}")
+    await desk.decide("Allow")
+    await desk.expect_words(re.compile("Let us see whether the tests agree"))
+    await desk.decide("Allow")
+    await desk.expect_words(re.compile("^The tests are green"))
+    await desk.decision.get_by_role("radio", name=re.compile("^The helpers")).check()
+    await desk.decide("Answer")
+    await desk.expect_words(re.compile("^Both are back. That was the tour."))
+    await desk.expect_rest()
+    for card in ("Read greeting.py", "Edit greeting.py"):
+        await expect(desk.card(card)).to_be_attached()
+    assert 'f"Hello, {name}"' in (demo.project / "greeting.py").read_text()

@@ -13,12 +13,17 @@ import pytest
 from fairlead import Allow, ControlError, ControlTimeout, Session
 from fairlead.emulator.replies import use
 from fairlead.host.controls import Controls
+from fairlead.host.option_groups import SettingsSources
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.control import ControlResponse
+from fairlead.wire.events import Result
+from fairlead.wire.system import Init
 from fairlead.wire.versions import Feature
-from tests.e2e.real_cli.stage import OpenDesk, Stage, play
+from tests.e2e.real_cli.stage import OpenDesk, Stage, one_of, play
 from tests.e2e.real_cli.stdio_server import small_server
 from tests.e2e.real_cli.witness import Witness, ended, has
+
+FAST_IF_ASKED_FOR = ("off", "sdk_opt_in_required")
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
@@ -209,3 +214,21 @@ async def test_requests_that_are_open_are_told_again_on_request(stage: Stage, cl
         desk.answer(desk.asked[0], Allow())
         await ended(turn)
     assert (stage.project / "a.txt").exists()
+
+
+@pytest.mark.only(since="2.1.325")
+async def test_the_fast_mode_comes_with_a_setting_and_not_with_its_command(stage: Stage) -> None:
+    """A host has to ask for it; then it holds from the next turn on, at the model too."""
+    async with stage.session() as session:
+        asked = one_of(Result, await play(session, "/fast on"))
+        assert (asked.fast_mode_state, asked.fast_mode_disabled_reason) == FAST_IF_ASKED_FOR
+        assert not any(stage.model.requests)
+        await session.apply_flag_settings({"fastMode": True})
+        on = one_of(Init, await play(session))
+        assert (on.fast_mode_state, on.fast_mode_disabled_reason) == ("on", None)
+        assert stage.model.requests[-1].body["speed"] == "fast"
+        await session.apply_flag_settings({"fastMode": False})
+        off = one_of(Init, await play(session))
+        assert (off.fast_mode_state, off.fast_mode_disabled_reason) == FAST_IF_ASKED_FOR
+    async with stage.session(settings=SettingsSources(value={"fastMode": True})) as session:
+        assert session.initialized["fast_mode_state"] == "on"

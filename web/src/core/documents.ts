@@ -25,6 +25,10 @@ export interface Choice {
   readonly role: string;
   readonly wide: boolean;
   readonly lets_through?: string | null;
+  /** Earlier calls of this session that it would have let through. */
+  readonly examples?: readonly string[];
+  /** Whether "never again" can mean it too: a rule can be denied, a mode or a folder cannot. */
+  readonly deniable: boolean;
 }
 
 /** A pending request as the server sends it: with what an answer needs. */
@@ -95,6 +99,14 @@ export interface ServerInfo {
   readonly mode_ceiling?: string;
   readonly roots?: readonly string[];
   readonly store?: { readonly state: string; readonly reason?: string | null };
+  /** How far a long look at the CLI's own sessions has come: to list them, and to search in them. */
+  readonly listing?: Progress | null;
+  readonly indexing?: Progress | null;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
 }
 
 export interface Lobby {

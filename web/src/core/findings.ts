@@ -69,6 +69,7 @@ export function searchPath(asked: Question, now: number, offset: number, limit: 
     q: asked.words,
     kinds: asked.kind,
     project: asked.project,
+    model: asked.model,
     after: days > 0 ? String(Math.floor(now - days * 86_400)) : "",
     order: asked.order,
     limit: String(limit),
@@ -80,7 +81,7 @@ export function searchPath(asked: Question, now: number, offset: number, limit: 
  * The hits by session, in the order of each one's first. A session of the CLI that was resumed here
  * is found under its old id; its hits belong to the session it became.
  */
-export function bySession(hits: readonly Hit[], sessions: readonly SessionRow[], model = ""): readonly FoundSession[] {
+export function bySession(hits: readonly Hit[], sessions: readonly SessionRow[]): readonly FoundSession[] {
   const rows = new Map(sessions.map((row) => [row.id, row]));
   const became = new Map(
     sessions.filter((row) => row.cli_session_id !== null && row.cli_session_id !== row.id).map((row) => [row.cli_session_id, row]),
@@ -88,7 +89,6 @@ export function bySession(hits: readonly Hit[], sessions: readonly SessionRow[],
   const found = new Map<string, { row: SessionRow | null; project: string; hits: Hit[] }>();
   for (const hit of hits) {
     const row = rows.get(hit.session) ?? became.get(hit.session) ?? null;
-    if (model !== "" && row?.model !== model) continue;
     const id = row?.id ?? hit.session;
     const group = found.get(id) ?? { row, project: row?.cwd || hit.project, hits: [] };
     found.set(id, group);

@@ -476,6 +476,7 @@ export interface Session {
   readonly title: string | null;
   readonly output_style: string | null;
   readonly fast_mode: string | null;
+  readonly fast_mode_reason: string | null;
   readonly effort: string | null;
   readonly api_key_source: string | null;
   readonly tools: readonly string[];
@@ -498,6 +499,13 @@ export interface SetEffort {
   readonly kind: "set_effort";
   readonly session: string;
   readonly effort: string;
+}
+
+/** Switch the model's fast mode on or off, where the CLI has one. */
+export interface SetFastMode {
+  readonly kind: "set_fast_mode";
+  readonly session: string;
+  readonly on: boolean;
 }
 
 /** Set fields of a row; with no `id`, of a section that is one object. */
@@ -766,6 +774,7 @@ export type Intent =
   | SetModel
   | SetMode
   | SetEffort
+  | SetFastMode
   | StopTask
   | McpToggle
   | McpReconnect

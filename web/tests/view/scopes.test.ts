@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { allowing, decisionOf, forbidding, mayAs } from "../../src/view/decisions/scopes.ts";
 
 const CHOICES = [
-  { index: 0, label: "Bash(ls *) (this session)", scope: "session", role: "approver", wide: false, lets_through: "ls -la" },
-  { index: 1, label: "Bash(ls *) (this project)", scope: "localSettings", role: "owner", wide: false, lets_through: "", examples: ["ls a", "ls b"] },
-  { index: 2, label: "the mode acceptEdits (this session)", scope: "session", role: "approver", wide: true, lets_through: "" },
+  { index: 0, label: "Bash(ls *) (this session)", scope: "session", role: "approver", wide: false, lets_through: "ls -la", deniable: true },
+  { index: 1, label: "Bash(ls *) (this project)", scope: "localSettings", role: "owner", wide: false, lets_through: "", examples: ["ls a", "ls b"], deniable: true },
+  { index: 2, label: "the mode acceptEdits (this session)", scope: "session", role: "approver", wide: true, lets_through: "", deniable: false },
 ];
 
 describe("how long an answer lasts", () => {

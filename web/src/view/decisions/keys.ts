@@ -22,8 +22,8 @@ export function isWriting(target: EventTarget | null): boolean {
   return !["checkbox", "radio", "button", "submit"].includes(target.type);
 }
 
-/** Whether a window lies over the page, to which the keys then belong. */
+/** Whether a window or a menu lies over the page, to which the keys then belong. */
 export function isCovered(node: HTMLElement): boolean {
-  const dialog = document.querySelector("dialog[open]");
-  return dialog !== null && !dialog.contains(node);
+  const over = document.querySelector("dialog[open], [popover]:popover-open");
+  return over !== null && !over.contains(node);
 }

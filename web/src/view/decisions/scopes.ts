@@ -1,6 +1,5 @@
 /** What "always" and "never again" can mean for one request, as lines to choose from. Pure. */
 import type { Choice } from "../../core/documents.ts";
-import { fieldsOf, textsOf } from "../tools/fields.ts";
 
 export interface Lasting {
   /** `once`, `always:<index>` or `never:<index>`. */
@@ -65,13 +64,13 @@ export function decisionOf(value: string): { readonly decision: string; readonly
   return { decision: kind, choices: [Number(index)] };
 }
 
-/** A rule can also be denied; a mode or a folder cannot (`offers` in the server words them so). */
+/** A rule can also be denied; a mode or a folder cannot. */
 function isRule(choice: Choice): boolean {
-  return !/^(the mode|work in|a change) /.test(choice.label);
+  return choice.deniable;
 }
 
 function through(choice: Choice): string {
-  const earlier = textsOf(fieldsOf(choice)["examples"]);
+  const earlier = choice.examples ?? [];
   return [
     choice.lets_through ? `lets through ${choice.lets_through}` : "",
     choice.wide && !choice.lets_through ? "lets every use through, whatever it does" : "",

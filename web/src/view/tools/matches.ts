@@ -25,3 +25,10 @@ function matchOf(line: string): Match {
   if (plain) return { file: plain[1] ?? "", line: null, text: plain[2] ?? "" };
   return { file: "", line: null, text: line };
 }
+
+/** How many files a result speaks of that is only words, as that of a subagent's search; null if it does not say. */
+export function filesTold(result: string): number | null {
+  const found = /^Found (\d+) files?\b/.exec(result)?.[1];
+  if (found) return Number(found);
+  return result.startsWith("No files found") ? 0 : null;
+}

@@ -8,6 +8,7 @@ export const plan: ToolCard = {
   plainTarget: true,
   target: () => "",
   outcome: (item) => (item.state === "done" ? [{ text: "approved", tone: "ok" }] : []),
-  opens: (item) => item.state !== "denied",
+  // While it waits, it is read where it is answered.
+  opens: (item) => item.state !== "denied" && item.state !== "awaiting",
   body: PlanTool,
 };

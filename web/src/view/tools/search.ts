@@ -2,6 +2,7 @@
 import type { ToolItem } from "../../protocol/messages.ts";
 import type { Outcome, ToolCard } from "./card.ts";
 import { counted, numberOf, textOf, textsOf, fieldsOf } from "./fields.ts";
+import { filesTold } from "./matches.ts";
 import SearchTool from "./SearchTool.svelte";
 
 function outcome(item: ToolItem): readonly Outcome[] {
@@ -9,10 +10,11 @@ function outcome(item: ToolItem): readonly Outcome[] {
   const done = item.structured;
   const matches = numberOf(done, "numMatches");
   const lines = numberOf(done, "numLines");
-  const files = numberOf(done, "numFiles") ?? textsOf(fieldsOf(done)["filenames"]).length;
+  const listed = fieldsOf(done)["filenames"];
+  const files = numberOf(done, "numFiles") ?? (listed === undefined ? filesTold(item.result ?? "") : textsOf(listed).length);
   if (matches !== null) return [{ text: counted(matches, "match", "matches"), tone: "plain" }];
   if (textOf(done, "mode") === "content" && lines !== null) return [{ text: counted(lines, "line"), tone: "plain" }];
-  return [{ text: counted(files, "file"), tone: "plain" }];
+  return files === null ? [] : [{ text: counted(files, "file"), tone: "plain" }];
 }
 
 export const search: ToolCard = {

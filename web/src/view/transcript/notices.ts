@@ -1,6 +1,6 @@
 /** What happened beside the conversation, in words. Pure. */
 import { duration, tokens } from "../../core/time.ts";
-import type { NoticeItem } from "../../protocol/messages.ts";
+import type { Item, NoticeItem } from "../../protocol/messages.ts";
 import type { IconName } from "../parts/icons.ts";
 
 export interface NoticeWords {
@@ -8,6 +8,8 @@ export interface NoticeWords {
   readonly title: string;
   /** A line through the conversation, for what parts before from after. */
   readonly divides: boolean;
+  /** What the person has to do, if only they can. */
+  readonly advice?: string;
 }
 
 type Data = Readonly<Record<string, unknown>>;
@@ -21,13 +23,22 @@ const SAYINGS: Readonly<Record<string, Say>> = {
   resumed: () => words("restart", "Resumed", true),
   interrupted: () => words("stop", "Stopped by you"),
   retry: (data, _item, now) => words("retry", retry(data, now)),
-  api_error: (_data, item) => words("warning", item.text || "The model could not be reached"),
+  api_error: (_data, item) => ({ ...words("warning", item.text || "The model could not be reached"), ...(isLoginFailure(item) ? { advice: LOG_IN } : {}) }),
   fallback: (data) => words("info", fallback(data)),
   hook: (data) => words("plug", hook(data)),
   injected: () => words("info", "The agent added this by itself"),
   rate_limit: () => words("clock", "Usage limit"),
   process_ended: () => words("warning", "The agent's process ended", true),
 };
+
+const LOG_IN =
+  "The agent is not logged in on the computer that runs this server, or its login is no longer accepted. " +
+  "Open a terminal there, start claude, type /login and follow it; then send your message again. Nothing else helps until then.";
+
+/** Whether the model's service did not accept who the CLI says it is: sending again does not help. */
+export function isLoginFailure(item: Item | undefined): boolean {
+  return item?.kind === "notice" && item.notice === "api_error" && item.data["error"] === "authentication_failed";
+}
 
 /** A notice as it is shown. */
 export function noticeWords(item: NoticeItem, now: number): NoticeWords {

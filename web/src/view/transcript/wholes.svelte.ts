@@ -11,6 +11,9 @@ interface Whole {
   readonly length: number;
 }
 
+/** Letters that a card can draw at once without holding up the page; more is drawn in pieces. */
+export const CARD_LETTERS = 300_000;
+
 /** The length of all that was cut off an item, or 0. */
 export function cutLength(item: Item & Shortened): number {
   return Object.values(item.cut ?? {}).reduce((sum, one) => sum + one, 0);
@@ -26,11 +29,21 @@ class Wholes {
     return found && found.length >= length ? found.item : item;
   }
 
-  async ask(app: App, session: string, item: Item): Promise<void> {
+  /** The whole item, from the server if need be; what there is of it, if the server cannot send it. */
+  async ask(app: App, session: string, item: Item): Promise<Item> {
     const length = cutLength(item);
-    const answer = await app.call(`/api/sessions/${session}/item?${written({ id: item.id })}`);
-    if (!answer.ok) return app.say("The server could not send all of it. Try again.", "bad");
-    this.#known.set(`${session}/${item.id}`, { item: (await answer.json()) as Item, length });
+    const known = this.of(session, item);
+    if (length === 0 || known !== item) return known;
+    try {
+      const answer = await app.call(`/api/sessions/${session}/item?${written({ id: item.id })}`);
+      if (!answer.ok) throw new Error(answer.statusText);
+      const whole = (await answer.json()) as Item;
+      this.#known.set(`${session}/${item.id}`, { item: whole, length });
+      return whole;
+    } catch {
+      app.say("The server could not send all of it. Try again.", "bad");
+      return item;
+    }
   }
 }
 

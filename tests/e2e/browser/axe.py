@@ -1,0 +1,63 @@
+"""axe-core in a page: every rule of WCAG 2.0, 2.1 and 2.2 at A and AA, and its best practices.
+
+    report = Report()
+    await report.look(desk, "home")
+    report.check()
+
+Violations are collected over many states and told together, each with the state it was seen in,
+because one at a time is a slow way to mend a page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.browser.desk import Desk
+
+__all__ = ["Report"]
+
+SOURCE = Path(__file__).parents[3] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+
+RUN = """async tags => {
+    await document.fonts.ready;
+    const found = await axe.run(document, {
+        runOnly: { type: "tag", values: tags },
+        resultTypes: ["violations"],
+    });
+    return found.violations.map(one => ({
+        rule: one.id,
+        help: one.help,
+        nodes: one.nodes.map(node => ({ at: node.target.join(" "), html: node.html, why: node.failureSummary })),
+    }));
+}"""
+
+
+class Report:
+    """What axe found, in which state."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self.states: list[str] = []
+        self.violations: list[str] = []
+
+    async def look(self, desk: Desk, state: str) -> None:
+        """Examine what the page shows now."""
+        if not await desk.page.evaluate("'axe' in globalThis"):
+            await desk.page.evaluate(SOURCE.read_text(encoding="utf-8"))
+        found: list[dict[str, Any]] = await desk.page.evaluate(RUN, list(TAGS))
+        self.states.append(state)
+        for one in found:
+            for node in one["nodes"]:
+                why = " ".join(node["why"].split())
+                where = f"{self._prefix}{state}: {one['rule']}"
+                self.violations.append(f"{where}\n    {node['html'][:200]}\n    {why[:300]}")
+
+    def check(self) -> None:
+        """Fail with all that was found."""
+        assert self.states, "nothing was looked at"
+        assert not self.violations, f"{len(self.violations)} violations\n" + "\n".join(
+            self.violations
+        )

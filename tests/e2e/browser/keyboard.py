@@ -1,0 +1,87 @@
+"""A person without a mouse: every step is a key, and after each one it is seen where the focus is.
+
+    keys = Keys(desk)
+    await keys.press("n")
+    await keys.write("hello")
+    await keys.to(desk.page.get_by_role("button", name="Start"))
+    await keys.press("Enter")
+
+Once something has the focus it must never be lost to the body of the page, and whatever has it
+must show that: by an outline, a shadow or the caret of a field.
+"""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Locator, expect
+
+from tests.e2e.browser.desk import PATIENCE_MS, Desk
+
+__all__ = ["Keys"]
+
+MOST = 80
+"""Stops of Tab on one page; more is no way for anybody."""
+
+SHOWN = """node => {
+    if (node.matches("textarea, input:not([type=radio], [type=checkbox])")) return true;
+    if (!node.matches(":focus-visible")) return false;
+    for (let at = node, up = 0; at && up < 3; at = at.parentElement, up += 1) {
+        const style = getComputedStyle(at);
+        if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) return true;
+        if (style.boxShadow !== "none") return true;
+    }
+    return false;
+}"""
+
+
+class Keys:
+    """The keyboard of one page."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.page = desk.page
+        self._has_focus = False
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, one after the other, and see that the focus is somewhere."""
+        for key in keys:
+            await self.page.keyboard.press(key)
+            await self._look(key)
+
+    async def write(self, text: str) -> None:
+        """Write into what has the focus, which must be a field."""
+        assert await self.page.evaluate("document.activeElement.matches('input, textarea')"), (
+            "nothing to write in has the focus"
+        )
+        await self.page.keyboard.type(text)
+
+    async def to(self, wanted: Locator, key: str = "Tab") -> None:
+        """Go on with Tab (or Shift+Tab) until something has the focus, which must be seen."""
+        await expect(wanted).to_be_visible()
+        for _ in range(MOST):
+            if await wanted.evaluate("node => node === document.activeElement"):
+                break
+            await self.page.keyboard.press(key)
+        await expect(wanted).to_be_focused()
+        assert await wanted.evaluate(SHOWN), "the focus cannot be seen"
+        self._has_focus = True
+
+    async def go(self, name: str, key: str = "Tab") -> None:
+        """Go to a button of the page, by its name, and press it."""
+        pattern = re.compile(f"^{re.escape(name)}")
+        await self.to(self.page.get_by_role("main").get_by_role("button", name=pattern).first, key)
+        await self.press("Enter")
+
+    async def held(self) -> None:
+        """See that the focus is on something; a closing window may take a moment to give it back."""
+        self._has_focus = True
+        await self._look("what happened")
+
+    async def _look(self, after: str) -> None:
+        focused = self.page.locator(":focus").first
+        if not self._has_focus:
+            self._has_focus = await focused.count() > 0
+            return
+        words = f"the focus is lost after {after}"
+        await expect(focused, words).to_be_attached(timeout=PATIENCE_MS / 2)

@@ -1,0 +1,92 @@
+"""`fairlead serve` as a process of its own, which a test can kill and start again.
+
+    serving = Serving(tmp_path, agent=theatre.agent, project=project)
+    await serving.start()
+    await page.goto(serving.link())
+    await serving.kill()
+    await serving.start()
+
+Its port, its data and its home stay the same over every start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import fairlead
+
+__all__ = ["Serving"]
+
+PATIENCE_S = 60.0
+
+
+class Serving:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path, *, agent: Path, project: Path) -> None:
+        self._folder = folder
+        self._agent = agent
+        self.project = project
+        self.home = folder / "home"
+        self.port = _free_port()
+        self._process: asyncio.subprocess.Process | None = None
+        self._link = ""
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def link(self, role: str = "owner") -> str:
+        """The link that it printed when it started."""
+        return self._link
+
+    async def start(self) -> None:
+        """Start it, and wait until it has said how to get in."""
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser",
+            "--agent", str(self._agent), "--port", str(self.port),
+            "--data", str(self._folder / "data"), "--root", str(self.project),
+            cwd=self.project,
+            env={
+                "HOME": str(self.home),
+                "PATH": os.environ.get("PATH", ""),
+                "PYTHONPATH": str(Path(str(fairlead.__file__)).parent.parent),
+            },
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            while line := (await self._process.stdout.readline()).decode():
+                if "#code=" in line:
+                    self._link = line.split()[-1]
+                    return
+        raise AssertionError("the server ended before it said how to get in")
+
+    async def kill(self) -> None:
+        """No goodbye."""
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """A clean end."""
+        await self._end(signal.SIGTERM)
+
+    async def _end(self, number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(number)
+        async with asyncio.timeout(PATIENCE_S):
+            assert process.stdout is not None
+            await process.stdout.read()
+            await process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])

@@ -1,0 +1,19 @@
+"""The connection of a page, for a test to break.
+
+await desk.context.add_init_script(KEEP_SOCKETS)
+await desk.sign_in()
+await desk.page.evaluate("sockets.at(-1).close()")
+"""
+
+from __future__ import annotations
+
+__all__ = ["KEEP_SOCKETS"]
+
+KEEP_SOCKETS = """
+    globalThis.sockets = [];
+    const Real = WebSocket;
+    globalThis.WebSocket = class extends Real {
+        constructor(...given) { super(...given); sockets.push(this); }
+    };
+"""
+"""Lets a test close the page's own connection, as a network does."""

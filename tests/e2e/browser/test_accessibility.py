@@ -1,0 +1,331 @@
+"""No page and no dialog has a violation that axe-core finds, in both themes, wide and narrow."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from fairlead.host.option_groups import ToolRules
+from tests.e2e.browser.axe import Report
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.house import House
+from tests.e2e.browser.puppet import Theatre
+from tests.e2e.browser.scripts import (
+    WAIT_FOR_GO,
+    ask,
+    question,
+    say,
+    scene,
+    spawn,
+    think,
+    use,
+)
+from tests.e2e.browser.sockets import KEEP_SOCKETS
+
+looks = pytest.mark.parametrize("theme", ["light", "dark"])
+widths = pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
+
+FREE = ("Glob", "Grep", "TaskCreate", "TaskUpdate", "Skill", "Mystery")
+
+WORDS = """# A heading
+
+Some **bold** words, `code`, a [link](https://example.org) and
+
+- a list
+- of two
+
+> a quotation
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```python
+def greet(name: str) -> str:  # a comment
+    return f"Hello, {name}" if name else "42"
+```
+"""
+
+NOTEBOOK = '{"cells": [{"id": "a", "cell_type": "markdown", "source": "# Hi", "metadata": {}}, \
+{"id": "b", "cell_type": "code", "source": "x = 1", "metadata": {}, "outputs": []}], "nbformat": 4}'
+
+
+def everything() -> list[Any]:
+    """A scene with every card, and scenes that wait for an answer."""
+    cwd = "{{cwd}}"
+    work = (
+        think("Let me see what there is."),
+        say(WORDS),
+        use("Read", file_path=f"{cwd}/a.py"),
+        use("Read", file_path=f"{cwd}/book.ipynb"),
+        use("Read", file_path=f"{cwd}/nowhere"),
+        use("Edit", file_path=f"{cwd}/a.py", old_string="return 1", new_string="return 2"),
+        use("Write", file_path=f"{cwd}/b.md", content="# New\n\nwords\n"),
+        use("NotebookEdit", notebook_path=f"{cwd}/book.ipynb", cell_id="b", new_source="x = 2"),
+        use("Bash", command="printf '\\033[31mred\\033[0m \\033[32mgreen\\033[0m\\n'; ls"),
+        use("Bash", command="ls nowhere", description="Look for what is not there"),
+        use("Glob", pattern="*.py"),
+        use("Grep", pattern="return", output_mode="content"),
+        use("TaskCreate", subject="Dig", description="A hole", activeForm="Digging"),
+        use("TaskCreate", subject="Plant", description="A tree", activeForm="Planting"),
+        use("TaskUpdate", taskId="2", addBlockedBy=["1"]),
+        use("TaskUpdate", taskId="1", status="in_progress"),
+        use("Skill", skill="debug"),
+        use("Mystery", one=1, two=["a", "b"]),
+        spawn("Look around", use("Bash", command="ls"), say("A quiet place.")),
+        say("That was all of it."),
+    )
+    options = ({"label": "Red", "description": "warm", "preview": "###"}, "Blue")
+    return [
+        scene("work", *work),
+        scene("fail", {"fail": 403, "message": "no"}),
+        scene("wait", say("Words that came. "), {"wait": 60}, say("Never.")),
+        scene("run", use("Bash", command="./make.sh && rm -rf build")),
+        scene("change", use("Write", file_path="{{cwd}}/../elsewhere.txt", content="x\ny\n")),
+        scene("ask", ask(question("Which?", *options), question("Any?", "A", "B", several=True))),
+        scene("plan", use("EnterPlanMode"), use("ExitPlanMode", plan="# Plan\n\n1. One\n2. Two\n")),
+        scene("background", use("Bash", command=WAIT_FOR_GO, run_in_background=True), say("On.")),
+        scene(None, say("You said: {{prompt}}")),
+    ]
+
+
+async def furnished(emulated: Emulated) -> House:
+    """A server with a project that has something in it."""
+    house = await emulated(everything(), rules=ToolRules(allowed=FREE))
+    (house.project / "a.py").write_text("def one() -> int:\n    return 1\n")
+    (house.project / "book.ipynb").write_text(NOTEBOOK)
+    return house
+
+
+async def open_all(desk: Desk) -> None:
+    """Open every card of the conversation that is drawn."""
+    await desk.transcript.evaluate(
+        "log => log.querySelectorAll('[aria-expanded=false]:not([aria-haspopup])')"
+        ".forEach(one => one.click())"
+    )
+    await expect(desk.transcript.locator("[aria-expanded=true]").first).to_be_visible()
+
+
+async def find(desk: Desk, words: str) -> None:
+    """Find something in the conversation that is open."""
+    await desk.page.keyboard.press("Control+f")
+    bar = desk.page.get_by_role("search", name="Find in the conversation")
+    await bar.get_by_role("searchbox").fill(words)
+
+
+@looks
+@widths
+async def test_the_pages(emulated: Emulated, visit: Visit, theme: str, phone: bool) -> None:
+    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+    house = await furnished(emulated)
+    stranger = await visit(house, role=None, theme=theme, phone=phone)
+    await stranger.page.goto(house.base)
+    await expect(stranger.page.get_by_role("heading", name="Pair this device")).to_be_visible()
+    await report.look(stranger, "the door")
+    desk = await visit(house, theme=theme, phone=phone)
+    await report.look(desk, "home, empty")
+    await desk.page.goto(f"{house.base}/inbox")
+    await expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
+    await report.look(desk, "inbox, empty")
+    await desk.start("hello")
+    await desk.expect_words("You said: hello")
+    await desk.expect_rest()
+    await report.look(desk, "session, at rest")
+    session = desk.session
+    await desk.page.goto(house.base)
+    await expect(desk.page.get_by_role("heading", name="Where were we?")).to_be_visible()
+    await report.look(desk, "home, with sessions")
+    for path, words in (
+        ("search?q=hello", "hello"),
+        ("usage", "By model"),
+        ("devices", "this device"),
+        ("settings", "Theme"),
+        (f"settings?session={session}", "Model"),
+        ("keys", "New session"),
+        (f"help?session={session}", "/compact"),
+        (f"s/{session}/log", "system"),
+        ("s/00000000-0000-4000-8000-000000000000", "not here"),
+    ):
+        await desk.page.goto(f"{house.base}/{path}")
+        await expect(desk.page.get_by_role("main").get_by_text(words).first).to_be_visible()
+        await report.look(desk, path.split("?")[0].replace(session, "…"))
+    report.check()
+
+
+@looks
+@widths
+async def test_the_conversation(emulated: Emulated, visit: Visit, theme: str, phone: bool) -> None:
+    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+    house = await furnished(emulated)
+    desk = await visit(house, theme=theme, phone=phone)
+    await desk.start("work", Mode="acceptEdits")
+    await desk.expect_words("That was all of it.")
+    await desk.expect_rest()
+    await report.look(desk, "cards, as they come")
+    for _ in range(3):
+        await open_all(desk)
+        await desk.page.keyboard.press("PageUp")
+    await report.look(desk, "cards, open")
+    await desk.transcript.evaluate("node => node.scrollTo(0, 0)")
+    await open_all(desk)
+    await report.look(desk, "cards, from the start")
+    await find(desk, "return")
+    await report.look(desk, "find in the conversation")
+    await desk.page.keyboard.press("Escape")
+    await desk.page.get_by_role("button", name="More", exact=True).click()
+    await report.look(desk, "menu of the session")
+    await desk.page.keyboard.press("Escape")
+    if phone:
+        await desk.more("Details")
+        await expect(desk.page.get_by_role("complementary", name="Details")).to_be_visible()
+        await report.look(desk, "details on a phone")
+        await desk.page.get_by_role("button", name="Close", exact=True).first.click()
+        await desk.page.get_by_role("button", name="Sessions").click()
+        await report.look(desk, "sessions on a phone")
+        await desk.page.get_by_role("button", name="Close the list").click(
+            position={"x": 380, "y": 9}
+        )
+    await desk.composer.press_sequentially("/co")
+    await expect(desk.page.get_by_role("listbox")).to_be_visible()
+    await report.look(desk, "slash commands")
+    await desk.composer.fill("")
+    await desk.say("fail")
+    await desk.expect_words(re.compile("^The model could not answer"))
+    await report.look(desk, "an error")
+    await desk.say("wait")
+    await desk.expect_words("Words that came.")
+    await desk.say("later")
+    await expect(desk.page.get_by_role("region", name="Queue")).to_be_visible()
+    await report.look(desk, "streaming, with a queue")
+    report.check()
+
+
+@looks
+@widths
+async def test_what_waits_for_an_answer(
+    emulated: Emulated, visit: Visit, theme: str, phone: bool
+) -> None:
+    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+    house = await furnished(emulated)
+    desk = await visit(house, theme=theme, phone=phone)
+    await desk.start("run")
+    await expect(desk.decision.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
+    await report.look(desk, "permission")
+    await desk.decide("Never again…")
+    await report.look(desk, "permission, never again")
+    await desk.decide("Edit…")
+    await report.look(desk, "permission, edited")
+    await desk.decide("Back")
+    await desk.decide("Deny…")
+    await report.look(desk, "permission, denied with words")
+    await desk.decide("Back")
+    await desk.page.goto(f"{house.base}/inbox")
+    await expect(desk.decision).to_be_visible()
+    await report.look(desk, "inbox")
+    await desk.decide("Deny and stop")
+    await expect(desk.decision).to_have_count(0)
+    await desk.start("change")
+    await expect(desk.decision).to_contain_text("elsewhere.txt")
+    await report.look(desk, "permission for a file")
+    await desk.decide("Deny and stop")
+    await desk.expect_rest()
+    await desk.say("ask")
+    await expect(desk.decision).to_contain_text("Which?")
+    await report.look(desk, "question")
+    await desk.decision.get_by_role("radio").first.check()
+    await desk.decide("Next")
+    await desk.decide("Add a note")
+    await report.look(desk, "question, the second, with a note")
+    await desk.decide("Do not answer")
+    await desk.expect_rest()
+    await desk.say("plan")
+    await expect(desk.decision).to_contain_text("Plan")
+    await report.look(desk, "plan")
+    await desk.decision.get_by_role("button", name=re.compile("^Comment on")).first.click()
+    await report.look(desk, "plan, with a comment")
+    report.check()
+
+
+@looks
+@widths
+async def test_forms(
+    theatre: Theatre, playhouse: House, visit: Visit, theme: str, phone: bool
+) -> None:
+    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+    desk = await visit(playhouse, theme=theme, phone=phone)
+    await desk.start("go")
+    puppet = await theatre.enter()
+    await puppet.prompted()
+    await puppet.request(
+        "form", subtype="elicitation", mcp_server_name="registry", mode="form",
+        message="Who are you?", requested_schema=FORM,
+    )  # fmt: skip
+    await expect(desk.decision).to_contain_text("Who are you?")
+    await report.look(desk, "form")
+    await desk.decide("Send")
+    await report.look(desk, "form, with problems")
+    await desk.decide("Decline")
+    await puppet.request(
+        "url", subtype="elicitation", mcp_server_name="registry", mode="url",
+        message="Sign in", url="https://example.org/sign-in", elicitation_id="e",
+    )  # fmt: skip
+    await expect(desk.decision).to_contain_text("example.org")
+    await report.look(desk, "address to open")
+    report.check()
+
+
+FORM = {
+    "type": "object",
+    "required": ["name", "size"],
+    "properties": {
+        "name": {"type": "string", "title": "Name", "description": "As it is written"},
+        "mail": {"type": "string", "format": "email"},
+        "size": {"type": "integer", "minimum": 1},
+        "kind": {"type": "string", "enum": ["a", "b"]},
+        "kinds": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+        "sure": {"type": "boolean"},
+    },
+}
+
+
+@looks
+@widths
+async def test_the_windows(emulated: Emulated, visit: Visit, theme: str, phone: bool) -> None:
+    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+    house = await furnished(emulated)
+    desk = await visit(house, role=None, theme=theme, phone=phone)
+    await desk.context.add_init_script(KEEP_SOCKETS)
+    await desk.sign_in()
+    for keys, name in (("n", "New session"), ("Control+k", "Find anything"), ("?", "Keys")):
+        await desk.page.keyboard.press(keys)
+        window = desk.page.get_by_role("dialog", name=re.compile(f"^{name}"))
+        await expect(window).to_be_visible()
+        if name == "New session":
+            await window.get_by_text(re.compile("^Limits")).click()
+        await report.look(desk, name)
+        await desk.page.keyboard.press("Escape")
+        await expect(window).to_have_count(0)
+    await desk.start("hello")
+    await desk.expect_words("You said: hello")
+    await desk.expect_rest()
+    await desk.more("Fork")
+    await expect(desk.page.get_by_role("dialog", name="Fork the session")).to_be_visible()
+    await report.look(desk, "fork")
+    await desk.page.keyboard.press("Escape")
+    await desk.context.set_offline(True)
+    await desk.page.evaluate("sockets.at(-1).close()")
+    await expect(desk.page.get_by_text(re.compile("^No connection"))).to_be_visible()
+    await report.look(desk, "no connection")
+    report.check()
+
+
+async def test_what_is_wrong_is_found(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await furnished(emulated))
+    report = Report()
+    await desk.page.evaluate("document.querySelector('main').append(new Image())")
+    await report.look(desk, "home with a nameless picture")
+    assert [one for one in report.violations if "image-alt" in one]

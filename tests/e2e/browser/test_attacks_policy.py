@@ -1,0 +1,150 @@
+"""What our own pages may never do, whatever gets into them (R7, T-24)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.async_api import Browser, Page
+
+from tests.e2e.browser.conftest import Visit
+from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.evil import open_evil
+from tests.e2e.browser.house import House
+
+INJECTED = r"""
+() => new Promise((done) => {
+  // On a timer, so that it is the page that does it and not whoever drives the browser.
+  setTimeout(async () => {
+    window.ran = [];
+    const refused = [];
+    document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
+    const element = (tag, set) => {
+      const one = document.createElement(tag);
+      try { set(one); document.body.append(one); } catch (error) { refused.push(error.name); }
+    };
+    const attempt = (act) => { try { act(); } catch (error) { refused.push(error.name); } };
+    element("script", (one) => one.append("window.ran.push('inline')"));
+    element("script", (one) => (one.textContent = "window.ran.push('text')"));
+    element("script", (one) => (one.src = "data:text/javascript,window.ran.push('data')"));
+    element("script", (one) => (one.src = URL.createObjectURL(new Blob(["window.ran.push('blob')"]))));
+    element("script", (one) => (one.src = "http://evil.test/x.js"));
+    element("img", (one) => { one.setAttribute("onerror", "window.ran.push('handler')"); one.src = "data:,"; });
+    element("a", (one) => { one.href = "javascript:window.ran.push('address')"; setTimeout(() => one.click()); });
+    element("div", (one) => (one.innerHTML = "<img src=data:, onerror=window.ran.push('html')>"));
+    element("iframe", (one) => (one.srcdoc = "<script>parent.ran.push('frame')<\/script>"));
+    element("base", (one) => (one.href = "http://evil.test/"));
+    attempt(() => eval("window.ran.push('eval')"));
+    attempt(() => new Function("window.ran.push('function')")());
+    attempt(() => setTimeout("window.ran.push('timer')"));
+    attempt(() => new Worker("data:text/javascript,1"));
+    attempt(() => trustedTypes.createPolicy("mine", { createHTML: (text) => text }));
+    await fetch("http://127.0.0.1:1/").catch(() => refused.push("fetch"));
+    setTimeout(() => done({ ran: window.ran, refused: refused.length, base: document.baseURI }), 300);
+  });
+})
+"""
+
+WORKERS = r"""
+(scripts) => new Promise((done) => {
+  setTimeout(async () => {
+    const taken = [];
+    const blob = URL.createObjectURL(new Blob(["1"], { type: "text/javascript" }));
+    for (const script of [...scripts, blob, "data:text/javascript,1", "/sw-of-mine.js"]) {
+      for (const options of [{}, { scope: "/" }, { type: "module" }]) {
+        try {
+          const one = await navigator.serviceWorker.register(script, options);
+          taken.push(script);
+          await one.unregister();
+        } catch { /* As it should be. */ }
+      }
+    }
+    done(taken);
+  });
+})
+"""
+
+
+async def frame_of(page: Page, address: str) -> Any:
+    """What a frame on a page shows of an address."""
+    await page.evaluate(
+        "(address) => new Promise((done) => { const one = document.createElement('iframe');"
+        "one.onload = done; one.src = address; document.body.append(one); })",
+        address,
+    )
+    (frame,) = page.frames[1:]
+    await frame.wait_for_url(lambda url: url != "", timeout=PATIENCE_MS)
+    return frame.url
+
+
+async def forget_refusals(desk: Desk) -> int:
+    """The console's lines about the policy, which a test brought about itself."""
+    count = len(desk.errors)
+    desk.errors.clear()
+    desk.strangers.clear()
+    return count
+
+
+async def test_no_injected_script_runs_and_no_text_becomes_code(
+    playhouse: House, visit: Visit
+) -> None:
+    desk = await visit(playhouse)
+    found = await desk.page.evaluate(INJECTED)
+    assert found["ran"] == []
+    assert found["refused"] >= 14
+    assert found["base"] == f"{playhouse.base}/"
+    assert await forget_refusals(desk) > 0
+
+
+async def test_no_page_can_put_us_into_a_frame(playhouse: House, hostile: Browser) -> None:
+    async with open_evil() as evil:
+        page = await hostile.new_page()
+        for host in ("evil.test", "127.0.0.1"):
+            for path in ("/", "/inbox", "/nowhere"):
+                await page.goto(evil.address(host))
+                assert (
+                    await frame_of(page, playhouse.base + path) == "chrome-error://chromewebdata/"
+                )
+        await page.goto(evil.address())
+        assert (await frame_of(page, evil.address("b.evil.test") + "/")).endswith(f":{evil.port}/")
+        await page.close()
+
+
+async def test_a_window_that_opened_us_cannot_reach_in(playhouse: House, hostile: Browser) -> None:
+    async with open_evil() as evil:
+        context = await hostile.new_context()
+        page = await context.new_page()
+        await page.goto(evil.address("127.0.0.1"))
+        async with context.expect_page() as opened:
+            await page.evaluate(
+                "(address) => { window.prey = open(address, 'prey') }", playhouse.base
+            )
+        prey = await opened.value
+        await prey.wait_for_load_state()
+        assert await prey.evaluate("window.opener") is None
+        assert await page.evaluate("[window.prey.closed, window.prey.length]") == [True, 0]
+        await context.close()
+
+
+async def test_nothing_but_our_own_script_becomes_a_service_worker(
+    playhouse: House, visit: Visit
+) -> None:
+    desk = await visit(playhouse)
+    uploaded = await desk.page.evaluate(
+        """async () => {
+          const authorization = `Bearer ${localStorage.getItem("fairlead.token")}`;
+          const body = "self.onfetch = () => {}";
+          const answer = await fetch("/api/uploads?name=sw.js", { method: "POST", headers: { authorization }, body });
+          return [answer.status, await answer.text()];
+        }"""
+    )
+    assert uploaded[0] == 200, uploaded
+    upload = uploaded[1].split('"')[3]
+    scripts = [f"/api/uploads/{upload}", f"/uploads/{upload}", "/api/files?path=/sw.js"]
+    scripts += [await desk.page.locator("script[src]").first.get_attribute("src") or ""]
+    assert await desk.page.evaluate(WORKERS, scripts) == []
+    left = await desk.page.evaluate(
+        "navigator.serviceWorker.getRegistrations().then((all) => all.map((one) =>"
+        " new URL((one.active ?? one.waiting ?? one.installing).scriptURL).pathname))"
+    )
+    assert set(left) <= {"/sw.js", "/service-worker.js"}
+    await forget_refusals(desk)

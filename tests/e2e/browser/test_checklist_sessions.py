@@ -1,0 +1,238 @@
+"""The checklist: sessions, their ends and errors, hooks and flags, each row in a real browser.
+
+Which row of the checklist is shown by which test stands in `checklist`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+
+from playwright.async_api import expect
+
+from fairlead.server.limits import Limits
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.scripts import named, say, scene, use
+
+HELLO = [scene(None, say("You said: {{prompt}}"))]
+
+
+async def test_sessions_are_begun_listed_searched_renamed_pinned_and_archived(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await emulated(HELLO))
+    for word in ("apples", "pears"):
+        await desk.start(f"count the {word}")
+        await desk.expect_words(f"You said: count the {word}")
+        await desk.expect_rest()
+    await expect(desk.listed("count the apples")).to_contain_text("$")
+    await desk.page.get_by_role("searchbox", name="Search sessions").fill("apples")
+    await expect(desk.listed("count the pears")).to_have_count(0)
+    await desk.listed("count the apples").click()
+    await desk.expect_words("You said: count the apples")
+    await desk.more("Rename")
+    await desk.page.get_by_role("textbox", name="Name of the session").fill("Orchard")
+    await desk.page.keyboard.press("Enter")
+    await desk.page.get_by_role("searchbox", name="Search sessions").fill("")
+    await expect(desk.listed("Orchard")).to_be_visible()
+    await desk.more("Pin")
+    pinned = desk.page.get_by_role("navigation", name="Sessions").get_by_role("heading")
+    await expect(pinned.first).to_contain_text("Pinned")
+    await desk.more("Archive")
+    await expect(desk.listed("Orchard")).to_have_count(0)
+    await desk.page.get_by_role("button", name="Archive", exact=True).click()
+    await expect(desk.listed("Orchard")).to_be_visible()
+
+
+async def test_an_ended_session_is_resumed_by_a_message(emulated: Emulated, visit: Visit) -> None:
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    await desk.start("first")
+    await desk.expect_words("You said: first")
+    await desk.expect_rest()
+    await desk.more("End the process")
+    await desk.expect_state("Ended")
+    await desk.say("second")
+    await desk.expect_words("You said: second")
+    flags = house.command_line(desk.session)
+    assert any(flag.startswith("--resume") for flag in flags), flags
+
+
+async def test_a_session_is_forked_whole_and_from_a_message(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    await desk.start("one")
+    await desk.expect_words("You said: one")
+    await desk.expect_rest()
+    await desk.say("two")
+    await desk.expect_words("You said: two")
+    await desk.expect_rest()
+    first = desk.page.url
+    await desk.fork(desk.transcript.get_by_role("button", name="Fork from here").first)
+    await desk.expect_words("You said: one")
+    await expect(desk.transcript.get_by_text("You said: two")).to_have_count(0)
+    await desk.say("another two")
+    await desk.expect_words("You said: another two")
+    assert "--fork-session" in " ".join(house.command_line(desk.session))
+    await desk.page.get_by_role("main").get_by_role("button", name=re.compile("fork")).first.click()
+    await expect(desk.page).to_have_url(first)
+    await desk.fork()
+    await desk.expect_words("You said: two")
+
+
+async def test_the_latest_session_of_a_folder_is_continued(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    await desk.start("before")
+    await desk.expect_words("You said: before")
+    await desk.expect_rest()
+    await desk.more("End the process")
+    await desk.expect_state("Ended")
+    await desk.page.get_by_role("button", name=re.compile("^New session")).first.click()
+    dialog = desk.page.get_by_role("dialog", name="New session")
+    await dialog.get_by_role("radio", name=re.compile("latest of this folder")).check()
+    await dialog.get_by_label(re.compile("^First message")).fill("after")
+    await dialog.get_by_role("button", name="Go on").click()
+    await desk.expect_words("You said: after")
+    flags = " ".join(house.command_line(desk.session))
+    assert "--continue" in flags or "--resume" in flags, flags
+
+
+async def test_what_was_chosen_for_a_session_is_how_its_agent_is_started(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    await desk.page.keyboard.press("n")
+    dialog = desk.page.get_by_role("dialog", name="New session")
+    await dialog.get_by_label(re.compile("^First message")).fill("go")
+    await dialog.get_by_role("combobox", name=re.compile(r"^Mode\b")).select_option("acceptEdits")
+    await dialog.get_by_role("combobox", name=re.compile(r"^Model\b")).fill("haiku")
+    await dialog.get_by_role("combobox", name=re.compile(r"^Effort\b")).select_option("low")
+    await dialog.get_by_text(re.compile("^Limits")).click()
+    await dialog.get_by_label(re.compile("^Steps at most")).fill("7")
+    await dialog.get_by_label(re.compile("^Budget in")).fill("2.5")
+    await dialog.get_by_role("button", name="Start").click()
+    await desk.expect_words("You said: go")
+    flags = " ".join(house.command_line(desk.session)).replace("=", " ")
+    for wanted in (
+        "--permission-mode acceptEdits",
+        "--model haiku",
+        "--effort low",
+        "--max-turns 7",
+        "--max-budget-usd 2.5",
+        "--output-format stream-json",
+        "--input-format stream-json",
+        "--permission-prompt-tool stdio",
+    ):
+        assert wanted in flags, flags
+    await expect(desk.page.get_by_role("button", name=re.compile("^Model"))).to_contain_text(
+        "haiku"
+    )
+
+
+async def test_an_agent_that_dies_is_told_of_and_can_be_resumed(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(
+        [scene("long", say("Begun. "), {"wait": 60}, say("Never.")), *HELLO],
+        limits=Limits(restarts=0),
+    )
+    desk = await visit(house)
+    await desk.start("long")
+    await desk.expect_words("Begun.")
+    os.kill(house.process(desk.session), signal.SIGKILL)
+    await desk.expect_words(re.compile("The agent's process ended"))
+    await expect(desk.stop_button).to_have_count(0)
+    await desk.say("are you back?")
+    await desk.expect_words("You said: are you back?")
+    await desk.expect_rest()
+
+
+async def test_errors_of_the_model_are_told_and_retried(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(
+        await emulated(
+            [
+                scene("again", {"fail": 529, "retry_after": 0.2}, say("The second try.")),
+                scene("never", {"fail": 403, "message": "bad words"}),
+                *HELLO,
+            ]
+        )
+    )
+    await desk.start("again")
+    await desk.expect_words("The second try.")
+    await desk.expect_words(re.compile("not reached at once .*529"))
+    await desk.expect_rest()
+    await desk.say("never")
+    await desk.expect_words(re.compile("403.*bad words"))
+    await desk.expect_words(re.compile("^The model could not answer"))
+    await desk.say("and now")
+    await desk.expect_words("You said: and now")
+
+
+async def test_a_limit_that_is_reached_says_so(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(
+        await emulated(
+            [scene("work", *(use("Bash", command="ls") for _ in range(4)), say("Done."))]
+        )
+    )
+    await desk.page.keyboard.press("n")
+    dialog = desk.page.get_by_role("dialog", name="New session")
+    await dialog.get_by_label(re.compile("^First message")).fill("work")
+    await dialog.get_by_text(re.compile("^Limits")).click()
+    await dialog.get_by_label(re.compile("^Steps at most")).fill("2")
+    await dialog.get_by_role("button", name="Start").click()
+    await desk.expect_words(re.compile("^Stopped by the limit of steps"))
+
+
+async def test_compaction_parts_the_conversation(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await emulated(HELLO))
+    await desk.start("before")
+    await desk.expect_words("You said: before")
+    await desk.expect_rest()
+    await desk.say("/compact")
+    await desk.expect_words(re.compile("^Context compacted"))
+    await desk.say("after")
+    await desk.expect_words("You said: after")
+
+
+async def test_a_hook_that_decides_is_no_question_and_no_error(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(
+        [
+            scene(
+                "run",
+                named("no", use("Bash", command="./no.sh")),
+                named("yes", use("Write", file_path="{{cwd}}/yes.txt", content="x")),
+                say("No: {{no.text}}"),
+            )
+        ]
+    )
+    deny = {"hookEventName": "PreToolUse", "permissionDecision": "deny",
+            "permissionDecisionReason": "The house rules say no."}  # fmt: skip
+    allow = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
+    hooks = [
+        {"matcher": tool, "hooks": [{"type": "command", "command": f"echo '{json.dumps(word)}'"}]}
+        for tool, word in (
+            ("Bash", {"hookSpecificOutput": deny}),
+            ("Write", {"hookSpecificOutput": allow}),
+        )
+    ]
+    (house.project / ".claude").mkdir()
+    settings = json.dumps({"hooks": {"PreToolUse": hooks}})
+    (house.project / ".claude" / "settings.local.json").write_text(settings)
+    desk = await visit(house)
+    await desk.start("run")
+    await desk.expect_words(re.compile("No: .*The house rules say no."))
+    await desk.expect_rest()
+    await expect(desk.page.get_by_role("main").get_by_role("dialog")).to_have_count(0)
+    card = desk.card("Bash ./no.sh")
+    await expect(card).to_contain_text(re.compile("failed|denied"))
+    assert (house.project / "yes.txt").exists()

@@ -1,0 +1,256 @@
+"""The checklist: what the agent does and how it is shown, each row in a real browser.
+
+Which row of the checklist is shown by which test stands in `checklist`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from fairlead.host.option_groups import ToolRules
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.house import House
+from tests.e2e.browser.scripts import WAIT_FOR_GO, say, scene, spawn, think, use
+
+MARKDOWN = """# A heading
+
+Some **bold** words, `code` and a [link](https://example.org/page).
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```python
+def greet() -> str:
+    return "hello"
+```
+"""
+
+
+async def test_words_stream_as_markdown(emulated: Emulated, visit: Visit) -> None:
+    house = await emulated([scene("write", say(MARKDOWN))])
+    desk = await visit(house)
+    await desk.start("write")
+    await expect(desk.transcript.get_by_role("heading", name="A heading")).to_be_visible()
+    await expect(desk.transcript.get_by_role("table")).to_contain_text("2")
+    link = desk.transcript.get_by_role("link", name="link")
+    await expect(link).to_have_attribute("rel", re.compile("noopener"))
+    await expect(link).to_have_attribute("title", re.compile("https://example.org/page"))
+    code = desk.transcript.get_by_role("group", name=re.compile("[Cc]ode")).or_(
+        desk.transcript.locator("pre", has_text="def greet")
+    )
+    await expect(code.first).to_contain_text("def greet")
+    await expect(
+        desk.transcript.get_by_role("button", name=re.compile("^Copy")).first
+    ).to_be_visible()
+    await desk.expect_rest()
+
+
+async def test_thinking_is_one_quiet_line_that_opens(emulated: Emulated, visit: Visit) -> None:
+    house = await emulated([scene("ponder", think("Deep thoughts here."), say("Forty-two."))])
+    desk = await visit(house)
+    await desk.start("ponder")
+    await desk.expect_words("Forty-two.")
+    line = desk.transcript.get_by_role("button", name=re.compile("^Thought for"))
+    await expect(line).to_have_attribute("aria-expanded", "false")
+    await expect(desk.transcript.get_by_text("Deep thoughts here.")).to_have_count(0)
+    await line.click()
+    await desk.expect_words("Deep thoughts here.")
+
+
+async def test_an_edit_is_a_diff_with_numbers_in_two_layouts(demo: House, visit: Visit) -> None:
+    desk = await visit(demo)
+    await desk.start("edit")
+    before = desk.decision.get_by_role("group", name="Change").first
+    await expect(before).to_contain_text("politely")
+    await desk.decide("Allow")
+    await desk.expect_words("And a new file beside it.")
+    card = desk.card(re.compile("^Edit greeting.py"))
+    change = card.get_by_role("group", name="Change")
+    await expect(change.locator("mark", has_text="politely")).to_be_visible()
+    await expect(change).to_contain_text(re.compile('removed: ?"""Greets people."""'))
+    await expect(change).to_contain_text(re.compile("added: ?.*Greets people, politely."))
+    await expect(card).to_contain_text("+1")
+    await card.get_by_role("button", name="Side by side").click()
+    await expect(card.get_by_role("button", name="Side by side")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    await expect(change).to_contain_text("politely")
+    await card.get_by_role("button", name="Unified").click()
+
+
+async def test_a_new_file_is_shown_whole_before_and_after(demo: House, visit: Visit) -> None:
+    desk = await visit(demo)
+    await desk.start("edit")
+    await desk.decide("Allow")
+    await expect(desk.decision).to_contain_text("summary.md")
+    await expect(desk.decision).to_contain_text("The greeting says hello first.")
+    await desk.decide("Allow")
+    await desk.expect_words("Written, with your leave.")
+    card = desk.card(re.compile("^Write summary.md"))
+    await expect(card.get_by_role("group", name="New file")).to_contain_text("# Summary")
+    await expect(card).to_contain_text("new")
+
+
+async def test_a_file_that_is_written_again_is_a_diff(emulated: Emulated, visit: Visit) -> None:
+    path = "{{cwd}}/notes.txt"
+    house = await emulated(
+        [
+            scene(
+                "again",
+                use("Read", file_path=path),
+                use("Write", file_path=path, content="one\ntwo and a half\nthree\n"),
+                say("Written."),
+            )
+        ]
+    )
+    (house.project / "notes.txt").write_text("one\ntwo\nthree\n")
+    desk = await visit(house)
+    await desk.start("again")
+    await desk.decide("Allow")
+    await desk.expect_words("Written.")
+    card = desk.card(re.compile("^Write notes.txt"))
+    await expect(card.get_by_role("group", name="Change")).to_contain_text("two and a half")
+    await expect(card.get_by_role("group", name="Change")).to_contain_text("one")
+    assert (house.project / "notes.txt").read_text() == "one\ntwo and a half\nthree\n"
+
+
+async def test_a_notebook_has_code_cells_and_cells_of_words(
+    emulated: Emulated, visit: Visit
+) -> None:
+    cells = [
+        {"id": "a", "cell_type": "markdown", "source": "# Some *words*", "metadata": {}},
+        {"id": "b", "cell_type": "code", "source": "x = 1", "metadata": {}, "outputs": []},
+    ]
+    path = "{{cwd}}/book.ipynb"
+    house = await emulated(
+        [
+            scene(
+                "notebook",
+                use("Read", file_path=path),
+                use("NotebookEdit", notebook_path=path, cell_id="b", new_source="x = 2"),
+                use(
+                    "NotebookEdit",
+                    notebook_path=path,
+                    cell_id="b",
+                    new_source="## The end",
+                    cell_type="markdown",
+                    edit_mode="insert",
+                ),
+                say("Noted."),
+            )
+        ]
+    )
+    book = house.project / "book.ipynb"
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    desk = await visit(house)
+    await desk.start("notebook")
+    await expect(desk.decision).to_contain_text("x = 2")
+    await desk.decide("Allow")
+    await expect(desk.decision).to_contain_text("The end")
+    await desk.decide("Allow")
+    await desk.expect_words("Noted.")
+    read = desk.card(re.compile("^Read book.ipynb"))
+    await expect(read.get_by_role("button").first).to_have_attribute("aria-expanded", "false")
+    await read.get_by_role("button").first.click()
+    await expect(read.get_by_role("group", name="Words")).to_contain_text("Some words")
+    await expect(read.get_by_role("group", name="Code")).to_contain_text("x = 1")
+    changed, added = (desk.card(re.compile("^Notebook book.ipynb")).nth(at) for at in (0, 1))
+    await expect(changed).to_contain_text("cell changed")
+    await expect(changed.get_by_role("group", name="Change")).to_contain_text("x = 2")
+    await expect(added).to_contain_text("cell added")
+    await expect(added.get_by_role("group", name="Words")).to_contain_text("The end")
+    sources = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert sources == ["# Some *words*", "x = 2", "## The end"]
+
+
+async def test_the_task_list_has_a_spinner_and_what_waits_for_what(
+    emulated: Emulated, visit: Visit
+) -> None:
+    tools = ("TaskCreate", "TaskUpdate", "TaskList")
+    house = await emulated(
+        [
+            scene(
+                "tasks",
+                use("TaskCreate", subject="Dig", description="A hole", activeForm="Digging"),
+                use("TaskCreate", subject="Plant", description="A tree", activeForm="Planting"),
+                use("TaskUpdate", taskId="2", addBlockedBy=["1"]),
+                use("TaskUpdate", taskId="1", status="in_progress"),
+                use("Bash", command=WAIT_FOR_GO),
+                use("TaskUpdate", taskId="1", status="completed"),
+                say("One is done."),
+            )
+        ],
+        rules=ToolRules(allowed=tools),
+    )
+    desk = await visit(house)
+    await desk.start("tasks")
+    panel = desk.page.get_by_role("complementary", name="Details")
+    tasks = panel.get_by_role("listitem")
+    await expect(tasks.filter(has_text="Digging")).to_be_visible()
+    await expect(tasks.filter(has_text="Plant")).to_contain_text("after “Dig”")
+    await expect(panel).to_contain_text("0 / 2")
+    await desk.decide("Allow")
+    (house.project / "go").touch()
+    await desk.expect_words("One is done.")
+    await expect(panel).to_contain_text("1 / 2")
+    await expect(tasks.filter(has_text="Dig").get_by_role("img", name="done")).to_be_visible()
+    await expect(tasks.filter(has_text="Plant")).not_to_contain_text("after")
+
+
+async def test_subagents_are_nested_under_their_call(emulated: Emulated, visit: Visit) -> None:
+    house = await emulated(
+        [
+            scene(
+                "send",
+                spawn("Look around", use("Bash", command="ls"), say("A quiet place.")),
+                say("Back."),
+            )
+        ]
+    )
+    desk = await visit(house)
+    await desk.start("send")
+    await desk.expect_words("Back.")
+    card = desk.card(re.compile("Look around"))
+    steps = card.get_by_role("button", name=re.compile("^1 step"))
+    await expect(steps).to_have_attribute("aria-expanded", "false")
+    await expect(card.get_by_role("button", name=re.compile("^Bash ls"))).to_have_count(0)
+    await steps.click()
+    await expect(card.get_by_role("button", name=re.compile("^Bash ls"))).to_be_visible()
+    await card.get_by_role("button", name=re.compile("Look around")).first.click()
+    await expect(card).to_contain_text("A quiet place.")
+
+
+async def test_several_tools_at_once_have_a_card_and_a_question_each(
+    emulated: Emulated, visit: Visit, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(f"the words of {name}\n")
+    together = {"together": [use("Read", file_path=str(tmp_path / n)) for n in ("one", "two")]}
+    house = await emulated([scene("both", together, say("Both are read."))])
+    desk = await visit(house)
+    await desk.start("both")
+    await expect(desk.decision).to_contain_text("1 of 2")
+    await expect(desk.decision).to_contain_text(str(tmp_path / "one"))
+    await desk.decision.get_by_role("button", name="The next (J)").click()
+    await expect(desk.decision).to_contain_text(str(tmp_path / "two"))
+    await desk.decide("Allow")
+    await expect(desk.decision).to_contain_text(str(tmp_path / "one"))
+    await desk.decide("Allow")
+    await desk.expect_words("Both are read.")
+    cards = desk.card(re.compile("^Read .*(one|two)$"))
+    await expect(cards).to_have_count(2)
+
+
+async def test_a_failed_tool_says_so_in_its_card(emulated: Emulated, visit: Visit) -> None:
+    house = await emulated([scene("read", use("Read", file_path="{{cwd}}/nowhere"), say("Alas."))])
+    desk = await visit(house)
+    await desk.start("read")
+    await desk.expect_words("Alas.")
+    card = desk.card(re.compile("^Read nowhere"))
+    await expect(card).to_contain_text("failed")
+    await expect(card).to_contain_text("does not exist")

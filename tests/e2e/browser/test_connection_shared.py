@@ -1,0 +1,114 @@
+"""Reloads and several browsers: one state everywhere, one answer to each request, no word lost."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from playwright.async_api import Locator, expect
+
+from tests.e2e.browser.conftest import Perform, Visit
+from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.house import House
+
+ROUNDS = 4
+
+
+def allow(desk: Desk) -> Locator:
+    return desk.decision.get_by_role("button", name="Allow", exact=True)
+
+
+async def follow(house: House, visit: Visit, desk: Desk) -> Desk:
+    """Another browser on the session that a desk shows."""
+    other = await visit(house)
+    await other.page.goto(desk.page.url)
+    await expect(other.composer).to_be_visible(timeout=PATIENCE_MS)
+    return other
+
+
+async def test_a_reload_in_the_middle_of_an_answer_shows_all_of_it_once(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.begin_words()
+    said: list[str] = []
+    for number in range(4):
+        said += [f"w{number}x{one}" for one in range(20)]
+        await puppet.words(" ".join(said[-20:]) + " ")
+        await desk.page.reload()
+        await puppet.words(f"more{number} ")
+        said.append(f"more{number}")
+        await desk.expect_words(re.compile(rf"\bmore{number}\b"))
+        assert re.findall(r"\b(?:w\d+x|more)\d+\b", await desk.transcript.inner_text()) == said
+    await puppet.end_words(" ".join(said))
+    await puppet.finish()
+    await desk.expect_rest()
+    assert re.findall(r"\b(?:w\d+x|more)\d+\b", await desk.transcript.inner_text()) == said
+
+
+async def test_a_reload_brings_a_waiting_request_back_and_it_is_answered_once(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    await puppet.ask("a", {"command": "ls"})
+    await expect(allow(desk)).to_be_enabled(timeout=PATIENCE_MS)
+    await desk.page.reload()
+    await expect(desk.decision.get_by_label("Command")).to_have_text("ls", timeout=PATIENCE_MS)
+    await desk.decide("Allow")
+    await desk.page.reload()
+    assert (await puppet.answer("a"))["behavior"] == "allow"
+    await puppet.say("thanks")
+    await desk.expect_words("thanks")
+    await expect(desk.decision).to_have_count(0)
+    assert [request for request, _ in puppet.answers] == ["a"]
+
+
+async def test_who_comes_later_is_told_who_answered(
+    playhouse: House, visit: Visit, perform: Perform
+) -> None:
+    desk, puppet = await perform()
+    other = await follow(playhouse, visit, desk)
+    await puppet.ask("a", {"command": "ls"})
+    await expect(allow(other)).to_be_enabled(timeout=PATIENCE_MS)
+    await desk.decide("Allow")
+    await puppet.answer("a")
+    told = other.page.get_by_text(re.compile(r"answered by \w+"))
+    await expect(told).to_be_visible(timeout=PATIENCE_MS)
+    await expect(other.decision).to_have_count(0)
+
+
+async def test_of_two_answers_at_once_the_first_counts_and_the_other_hears_of_it(
+    playhouse: House, visit: Visit, perform: Perform
+) -> None:
+    desk, puppet = await perform()
+    other = await follow(playhouse, visit, desk)
+    heard = re.compile(r"answered by \w+|\w+ has answered this already")
+    for number in range(ROUNDS):
+        await puppet.ask(f"a{number}", {"command": f"echo {number}"})
+        for one in (desk, other):
+            await expect(one.decision).to_contain_text(f"echo {number}", timeout=PATIENCE_MS)
+            await expect(allow(one)).to_be_enabled(timeout=PATIENCE_MS)
+        await asyncio.gather(desk.page.keyboard.press("a"), other.page.keyboard.press("Escape"))
+        allowed = (await puppet.answer(f"a{number}"))["behavior"] == "allow"
+        later, first = (other, desk) if allowed else (desk, other)
+        await expect(later.page.get_by_text(heard).last).to_be_visible(timeout=PATIENCE_MS)
+        assert await first.page.get_by_text(heard).count() == 0
+        for one in (desk, other):
+            await expect(one.decision).to_have_count(0, timeout=PATIENCE_MS)
+            await one.page.reload()  # So that no old notice is taken for a new one.
+    assert [request for request, _ in puppet.answers] == [f"a{n}" for n in range(ROUNDS)]
+    texts = [await one.transcript.inner_text() for one in (desk, other)]
+    assert texts[0] == texts[1]
+
+
+async def test_what_was_typed_survives_a_reload_and_reaches_another_browser(
+    playhouse: House, visit: Visit, perform: Perform
+) -> None:
+    desk, puppet = await perform()
+    await puppet.finish()
+    await desk.expect_rest()
+    words = "half a thought\nand a second line"
+    await desk.composer.fill(words)
+    await desk.page.reload()
+    await expect(desk.composer).to_have_value(words, timeout=PATIENCE_MS)
+    other = await follow(playhouse, visit, desk)
+    await expect(other.composer).to_have_value(words, timeout=PATIENCE_MS)
+    assert len(puppet.prompts) == 1

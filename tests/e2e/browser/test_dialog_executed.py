@@ -1,0 +1,85 @@
+"""What a person approves is what runs: shown, answered and carried out are one thing (T-14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Perform
+from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.puppet import Puppet
+
+
+async def allowed(desk: Desk, puppet: Puppet, request: str) -> Any:
+    """Press Allow; gives the input that the agent may run with."""
+    await desk.decide("Allow")
+    answer = await puppet.answer(request)
+    assert answer["behavior"] == "allow"
+    await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
+    return answer["updatedInput"]
+
+
+async def test_another_input_under_the_same_tool_use_is_asked_for_anew(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.ask("a", {"command": "ls"}, tool_use_id="toolu_one")
+    assert await allowed(desk, puppet, "a") == {"command": "ls"}
+    await puppet.ask("b", {"command": "rm -rf ."}, tool_use_id="toolu_one")
+    await expect(desk.decision.get_by_label("Command")).to_have_text("rm -rf .")
+    assert await allowed(desk, puppet, "b") == {"command": "rm -rf ."}
+    assert [request for request, _ in puppet.answers] == ["a", "b"]
+
+
+async def test_a_request_that_replaces_another_takes_no_answer_of_it(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.ask("a", {"command": "ls"}, tool_use_id="toolu_one")
+    await expect(desk.decision.get_by_label("Command")).to_have_text("ls", timeout=PATIENCE_MS)
+    await puppet.ask("b", {"command": "rm -rf ."}, tool_use_id="toolu_one")
+    await expect(desk.decision.get_by_label("Command")).to_have_text("rm -rf .")
+    await expect(desk.page.get_by_text("settled without an answer")).to_be_visible()
+    await desk.decide("Deny and stop")
+    assert (await puppet.answer("b"))["behavior"] == "deny"
+    assert [request for request, _ in puppet.answers if request == "a"] == []
+
+
+ODD: tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...] = (
+    # Of two equal names the last counts, for the eye as for the agent.
+    ('{"command": "ls", "command": "rm -rf ."}', ("rm -rf .",), {"command": "rm -rf ."}),
+    # What it calls itself is beside the command, never in its place.
+    (
+        '{"description": "List files", "command": "rm -rf ."}',
+        ("rm -rf .", "List files"),
+        {"description": "List files", "command": "rm -rf ."},
+    ),
+    # A number that a browser cannot hold is said to be inexact, and reaches the agent exactly.
+    (
+        '{"command": "sleep", "timeout": 12345678901234567890}',
+        ("sleep", "too large for a browser to show exactly"),
+        {"command": "sleep", "timeout": 12345678901234567890},
+    ),
+    # A command that is no text is shown as what it is.
+    (
+        '{"command": ["rm", "-rf", "."], "timeout": 1.5}',
+        ('"rm"', '"-rf"', "1.5"),
+        {"command": ["rm", "-rf", "."], "timeout": 1.5},
+    ),
+)
+
+
+async def test_an_odd_input_runs_as_it_was_shown(perform: Perform) -> None:
+    desk, puppet = await perform()
+    for at, (given, shown, runs) in enumerate(ODD):
+        await puppet.ask(f"odd{at}", given)
+        for words in shown:
+            await expect(desk.decision).to_contain_text(words)
+        assert await allowed(desk, puppet, f"odd{at}") == runs
+
+
+async def test_an_edited_command_runs_as_it_stands_in_the_field(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.ask("a", {"command": "make deploy", "timeout": 5, "words": ["a"]})
+    await desk.decide("Edit…")
+    await desk.decision.get_by_label("command").fill("make test")
+    await desk.decide("Allow as edited")
+    ran = (await puppet.answer("a"))["updatedInput"]
+    assert ran == {"command": "make test", "timeout": 5, "words": ["a"]}

@@ -1,0 +1,140 @@
+"""What a model writes cannot look like Fairlead: it stays in its frame, and our chrome stays ours (T-16)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Perform
+from tests.e2e.browser.desk import PATIENCE_MS, Desk
+
+FORGERY = """
+**Approved.** You need not look any further.
+
+<div role="dialog" aria-label="Forged" style="position:fixed;inset:0;z-index:9999;background:#fff">
+<h2>Forged heading</h2><button onclick="window.forged=1">Allow</button></div>
+<dialog open><form method="dialog"><button>Forged yes</button></form></dialog>
+<style>main { visibility: hidden }</style>
+<p class="sheet" id="forged" role="alert" data-row="0" tabindex="0">System tip: press A.</p>
+<iframe srcdoc="<button>Allow</button>"></iframe><input aria-label="Forged field" autofocus>
+<svg><foreignObject><button>Allow</button></foreignObject></svg><marquee>Allow</marquee>
+
+[Allow](javascript:window.forged=1 "Allow") ![Allow](https://evil.test/button.png)
+"""
+
+TALL = "Z" + "\u0301" * 400 + " overlong marks"
+"""One letter whose accents would be drawn over the half of the page."""
+
+DRAWN = """
+(frame) => {
+  // What of a frame's content shows outside of it, and what in it claims to be more than words.
+  const home = frame.getBoundingClientRect();
+  const clips = (one) => getComputedStyle(one).overflowY !== "visible" || getComputedStyle(one).contain.includes("content");
+  const made = frame.querySelectorAll(
+    "dialog, [role=dialog], [role=alertdialog], form, iframe, style, script, input, marquee, foreignObject, object, embed, base, meta, link"
+  );
+  const drawn = [...frame.querySelectorAll("*")].filter((one) => one.getClientRects().length > 0);
+  const lifted = drawn.filter((one) => getComputedStyle(one).position === "fixed");
+  return {
+    clipped: clips(frame),
+    made: [...made].map((one) => one.outerHTML.slice(0, 80)),
+    lifted: lifted.map((one) => one.outerHTML.slice(0, 80)),
+    ids: document.querySelectorAll("#forged").length,
+    inside: home.left >= 0 && home.right <= innerWidth && home.top >= 0 && home.bottom <= innerHeight,
+  };
+}
+"""
+
+OWN = """
+(dialog) => {
+  // Each button of the answers must be what a hand meets at its place, and hold our words alone.
+  const buttons = [...dialog.querySelectorAll("footer button")];
+  return buttons.map((one) => {
+    const box = one.getBoundingClientRect();
+    const met = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    return [one.contains(met), one.innerText.split("\\n")[0]];
+  });
+}
+"""
+
+
+async def drawn(desk: Desk, name: str) -> Any:
+    frame = desk.page.get_by_role("group" if name == "What is asked" else "log", name=name)
+    return await frame.evaluate(DRAWN)
+
+
+async def test_a_message_cannot_draw_a_dialog_or_a_button(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.say(FORGERY + TALL)
+    await desk.expect_words("overlong marks")
+    found = await drawn(desk, "Conversation")
+    assert found == {"clipped": True, "made": [], "lifted": [], "ids": 0, "inside": True}
+    assert await desk.transcript.get_by_role("button", name="Allow").count() == 0
+    links = await desk.transcript.locator("a").evaluate_all(
+        "(all) => all.map((one) => [one.protocol, one.target, one.rel.split(' ').includes('noopener')])"
+    )
+    assert links == [["https:", "_blank", True]]  # The picture, which is not loaded.
+    assert await desk.page.get_by_role("dialog", name="Forged").count() == 0
+    assert await desk.page.get_by_role("alert").count() == 0
+    assert await desk.page.evaluate("window.forged") is None
+    await expect(desk.composer).to_be_visible()
+
+
+async def test_what_is_asked_for_cannot_draw_over_the_answers(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.say(FORGERY)
+    given = {
+        "command": FORGERY + TALL,
+        "description": "Approved by Fairlead. " + TALL,
+        "<h2>Allow</h2>": "<button>Allow</button>",
+    }
+    await puppet.ask("a", given, decision_reason=FORGERY)
+    await desk.decision.get_by_role("button", name="Show its end").click()
+    await expect(desk.decision.get_by_role("button", name="Allow", exact=True)).to_be_enabled(
+        timeout=PATIENCE_MS
+    )
+    found = await drawn(desk, "What is asked")
+    assert (found["clipped"], found["lifted"], found["ids"]) == (True, [], 0)
+    answers = await desk.decision.evaluate(OWN)
+    assert answers == [
+        [True, "Allow"],
+        [True, "Edit…"],
+        [True, "Deny…"],
+        [True, "Deny and stop"],
+    ]
+    assert await desk.transcript.get_by_role("dialog").count() == 0
+    assert await desk.page.get_by_role("dialog").count() == 1
+
+
+async def test_our_words_stand_where_no_word_of_the_agent_does(perform: Perform) -> None:
+    desk, puppet = await perform()
+    mine = "QXJ"  # Every word of the agent has it, and none of ours.
+    await puppet.say(f"{mine} hello")
+    await puppet.ask(
+        "a",
+        {"command": f"echo {mine}", "description": f"{mine} approved"},
+        decision_reason=f"{mine} reason",
+        blocked_path=f"/{mine}",
+    )
+    await expect(desk.decision).to_contain_text("approved", timeout=PATIENCE_MS)
+    outside = await desk.decision.evaluate(
+        "(dialog, word) => [...dialog.children].filter((one) => one.innerText.includes(word))"
+        ".map((one) => one.getAttribute('aria-label'))",
+        mine,
+    )
+    assert outside == ["What is asked"]
+
+
+async def test_a_tool_with_an_endless_name_leaves_the_answers_in_place(perform: Perform) -> None:
+    desk, puppet = await perform()
+    name = "Approved_already_" * 600
+    await puppet.ask("a", {"x": "y"}, tool=f"mcp__box__{name}", display_name="Read a file")
+    await expect(desk.decision.get_by_role("heading")).to_have_text("Use Box > Read a file?")
+    await expect(desk.decision).to_contain_text("mcp__box__Approved")
+    await puppet.withdraw("a")
+    await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
+    await puppet.ask("b", {"x": "y"}, tool="mcp__box__do", display_name=name)
+    await desk.decide("Deny…")
+    await desk.decide("Deny")
+    assert (await puppet.answer("b"))["behavior"] == "deny"

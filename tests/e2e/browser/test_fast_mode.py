@@ -1,0 +1,53 @@
+"""The fast mode: switched in the settings where the CLI has one, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Locator, expect
+
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.scripts import say, scene
+
+HELLO = scene(None, say("You said: {{prompt}}"))
+
+
+async def settings(desk: Desk) -> Locator:
+    """The settings of the session that is open."""
+    await desk.more("Settings of the session")
+    main = desk.page.get_by_role("main")
+    await expect(main.get_by_role("combobox", name="Permission mode", exact=True)).to_be_enabled()
+    return main
+
+
+async def test_the_fast_mode_is_switched_on_and_off_again(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await emulated([HELLO]))
+    await desk.start("hello")
+    await desk.expect_rest()
+    session, place = desk.session, desk.page.url
+    main = await settings(desk)
+    switch = main.get_by_role("switch", name="Fast mode")
+    await expect(switch).not_to_be_checked()
+    await switch.click()
+    await expect(switch).to_be_checked()
+    await desk.page.goto(place)
+    chip = desk.page.get_by_role("main").get_by_role("button", name=re.compile("^Fast mode"))
+    await expect(chip).to_be_visible()
+    await desk.say("quickly now")
+    await desk.expect_words("You said: quickly now")
+    live = desk.house.service.registry.sessions.loaded(session)
+    assert live is not None
+    assert live.transcript.session.fast_mode == "on"  # As the agent's own result tells it.
+    await chip.click()
+    await desk.page.get_by_role("menuitem", name="Switch fast mode off").click()
+    await expect(chip).to_have_count(0)
+
+
+async def test_an_old_cli_has_no_switch_for_it(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await emulated([HELLO], version="2.1.38"))
+    await desk.start("hello")
+    await desk.expect_rest()
+    main = await settings(desk)
+    await expect(main.get_by_role("combobox", name="Effort", exact=True)).to_be_visible()
+    await expect(main.get_by_text("Fast mode")).to_have_count(0)

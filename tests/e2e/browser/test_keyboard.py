@@ -1,0 +1,338 @@
+"""Every flow with the keyboard alone: nothing is clicked, and the focus is never lost."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.house import House
+from tests.e2e.browser.keyboard import Keys
+from tests.e2e.browser.scripts import ask, named, question, say, scene, use
+
+HELLO = scene(None, say("You said: {{prompt}}"))
+MAKING = scene(
+    "make",
+    named("made", use("Bash", command="./make.sh hello")),
+    {"say": "Made for: {{prompt}}.", "if": "made.ok"},
+    {"say": "Refused: {{made.text}}", "unless": "made.ok"},
+)
+LONG = scene("long", say("Words that came. "), {"wait": 60}, say("Never."))
+
+
+async def workshop(emulated: Emulated, *scenes: Any) -> House:
+    """A server whose project has a program that makes a file."""
+    house = await emulated([MAKING, LONG, *scenes, HELLO])
+    program = house.project / "make.sh"
+    program.write_text('#!/bin/sh\necho "$*" > made.txt\n')
+    program.chmod(0o755)
+    return house
+
+
+async def begin(desk: Desk, prompt: str) -> Keys:
+    """A new session with its first message, by keys."""
+    keys = Keys(desk)
+    await keys.press("n")
+    dialog = desk.page.get_by_role("dialog", name="New session")
+    await expect(dialog.get_by_label(re.compile("^First message"))).to_be_focused()
+    await keys.write(prompt)
+    await keys.press("Control+Enter")
+    await expect(desk.composer).to_be_visible()
+    return keys
+
+
+async def test_a_session_is_begun_and_spoken_to(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    keys = await begin(desk, "hello")
+    await desk.expect_words("You said: hello")
+    await keys.held()
+    await keys.to(desk.composer)
+    await keys.write("one line")
+    await keys.press("Shift+Enter")
+    await keys.write("and another")
+    await keys.press("Enter")
+    await desk.expect_words(re.compile("You said: one line"))
+    await expect(desk.composer).to_be_focused()
+    await keys.press("ArrowUp")
+    await expect(desk.composer).to_have_value("one line\nand another")
+
+
+async def test_a_permission_is_given_changed_and_refused(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    made = desk.house.project / "made.txt"
+    keys = await begin(desk, "make")
+    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    await expect(allow).to_be_enabled()
+    await keys.to(allow)
+    await keys.press("a")
+    await desk.expect_words("Made for: make.")
+    assert made.read_text() == "hello\n"
+    await keys.held()
+    await keys.to(desk.composer)
+    await keys.write("make another")
+    await keys.press("Enter")
+    await expect(allow).to_be_enabled()
+    await keys.to(allow, "Shift+Tab")
+    await keys.press("e")
+    field = desk.decision.get_by_role("textbox", name="command")
+    await expect(field).to_be_focused()
+    await keys.press("Control+a")
+    await keys.write("./make.sh goodbye")
+    await expect(desk.decision.get_by_role("button", name="Allow as edited")).to_be_enabled()
+    await keys.press("Control+Enter")
+    await desk.expect_words("Made for: make another.")
+    assert made.read_text() == "goodbye\n"
+    await keys.held()
+    await keys.to(desk.composer)
+    await keys.write("make")
+    await keys.press("Enter")
+    await expect(allow).to_be_enabled()
+    await keys.to(allow, "Shift+Tab")
+    await keys.press("d")
+    await expect(desk.decision.get_by_role("textbox")).to_be_focused()
+    await keys.write("Not today.")
+    await keys.press("Enter")
+    await desk.expect_words(re.compile("Refused: .*Not today."))
+    await keys.held()
+
+
+async def test_questions_are_answered(emulated: Emulated, visit: Visit) -> None:
+    house = await workshop(
+        emulated,
+        scene(
+            "ask",
+            named(
+                "told",
+                ask(
+                    question("Which one?", "Red", "Blue"),
+                    question("Which ones?", "Salt", "Pepper", "Thyme", several=True),
+                ),
+            ),
+            say("Heard: {{told.text}}"),
+        ),
+    )
+    desk = await visit(house)
+    keys = await begin(desk, "ask")
+    await expect(desk.decision).to_contain_text("Which one?")
+    await keys.to(desk.decision.get_by_role("radio").first)
+    await keys.press("2", "Enter")
+    await expect(desk.decision).to_contain_text("Which ones?")
+    await keys.to(desk.decision.get_by_role("checkbox").first)
+    await keys.press("1", "3", "Enter")
+    await desk.expect_words(re.compile('"Which one\\?"="Blue"'))
+    await desk.expect_words(re.compile('"Which ones\\?"="Salt, Thyme"'))
+    await keys.held()
+
+
+async def test_a_plan_is_sent_back_with_a_comment_and_approved(demo: House, visit: Visit) -> None:
+    desk = await visit(demo)
+    keys = await begin(desk, "plan")
+    await expect(desk.decision).to_contain_text("Go ahead")
+    comment = desk.decision.get_by_role("button", name=re.compile("^Comment on line")).first
+    await keys.to(comment)
+    await keys.press("Enter")
+    await expect(
+        desk.decision.get_by_role("textbox", name=re.compile("^Comment on"))
+    ).to_be_focused()
+    await keys.write("Which way round?")
+    await keys.go("Send back with 1 comment")
+    await desk.expect_words("Then the plan stays a plan.")
+    await keys.held()
+    await keys.to(desk.composer)
+    await keys.write("plan")
+    await keys.press("Enter")
+    approve = desk.decision.get_by_role("button", name="Approve", exact=True)
+    await expect(approve).to_be_enabled()
+    await keys.to(approve, "Shift+Tab")
+    await keys.press("Enter")
+    await desk.expect_words(re.compile("^Approved."))
+    await keys.held()
+
+
+async def test_the_inbox_is_worked_off(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    keys = Keys(desk)
+    for _ in range(2):
+        await desk.start("make")
+        await expect(desk.decision).to_be_visible()
+        await desk.page.goto(desk.house.base)
+        await expect(desk.page.get_by_role("button", name="Open the inbox")).to_be_visible()
+    await expect(desk.page).to_have_title(re.compile(r"^\(2\)"))
+    await keys.press("i")
+    rows = desk.page.get_by_role("main").get_by_role("listitem")
+    await expect(rows).to_have_count(2)
+    await keys.press("j")
+    await expect(rows.nth(1).get_by_role("dialog")).to_be_visible()
+    await keys.press("k")
+    await expect(rows.nth(0).get_by_role("dialog")).to_be_visible()
+    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    await expect(allow).to_be_enabled()
+    await keys.press("a")
+    await expect(rows).to_have_count(1)
+    await expect(allow).to_be_enabled()
+    await keys.press("d")
+    await keys.write("Once is enough.")
+    await keys.press("Enter")
+    await expect(desk.page.get_by_text("Nothing waits for you.")).to_be_visible()
+    assert (desk.house.project / "made.txt").exists()
+
+
+async def test_the_palette_finds_sessions_and_actions(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    await begin(desk, "apples")
+    await desk.expect_words("You said: apples")
+    first = desk.page.url
+    keys = Keys(desk)
+    field = desk.page.get_by_role("combobox", name="Find anything")
+    await keys.press("Control+k")
+    await expect(field).to_be_focused()
+    await keys.write("inbox")
+    await keys.press("Enter")
+    await expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
+    await keys.press("Control+k")
+    await expect(field).to_be_focused()
+    await keys.write("apples")
+    await keys.press("ArrowDown", "ArrowUp", "Enter")
+    await expect(desk.page).to_have_url(first)
+    await keys.press("Control+k")
+    await expect(field).to_be_focused()
+    await keys.press("Escape")
+    await expect(desk.page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_model_and_mode_are_switched(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    keys = await begin(desk, "hello")
+    await desk.expect_words("You said: hello")
+    await desk.expect_rest()
+    main = desk.page.get_by_role("main")
+    for name, wanted, shown in (
+        ("Model", "Haiku", "haiku"),
+        ("Permission mode", "Plan", "Plan"),
+        ("Effort", "low", "low"),
+    ):
+        switch = main.get_by_role("button", name=re.compile(f"^{name}:"))
+        await keys.to(switch)
+        await keys.press("Enter")
+        row = desk.page.get_by_role("menuitemradio", name=re.compile(f"^{wanted}"))
+        await keys.to(row, "ArrowDown")
+        await keys.press("Enter")
+        await expect(switch).to_contain_text(shown)
+        await expect(switch).to_be_focused()
+
+
+async def test_escape_in_a_menu_closes_the_menu_and_nothing_else(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await workshop(emulated))
+    keys = await begin(desk, "make")
+    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    await expect(allow).to_be_enabled()
+    more = desk.page.get_by_role("main").get_by_role("button", name="More", exact=True)
+    await keys.to(more)
+    await keys.press("Enter")
+    await expect(desk.page.get_by_role("menu", name="More", exact=True)).to_be_visible()
+    await keys.press("Escape")
+    await expect(desk.page.get_by_role("menu", name="More", exact=True)).to_be_hidden()
+    await expect(more).to_be_focused()
+    await expect(allow).to_be_enabled()
+
+
+async def test_the_queue_is_changed_ordered_and_taken_back(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await workshop(emulated))
+    keys = await begin(desk, "long")
+    await desk.expect_words("Words that came.")
+    await keys.to(desk.composer)
+    rows = desk.page.get_by_role("region", name="Queue").get_by_role("listitem")
+    for number, text in enumerate(("first", "second", "third"), 1):
+        await keys.write(text)
+        await keys.press("Enter")
+        await expect(rows).to_have_count(number)
+    await keys.to(rows.nth(1).get_by_role("button", name=re.compile("^Change")), "Shift+Tab")
+    await keys.press("Enter")
+    await expect(desk.page.get_by_role("textbox", name="Waiting message")).to_be_focused()
+    await keys.write(" thought")
+    await keys.press("Enter")
+    await expect(rows.nth(1)).to_contain_text("second thought")
+    await keys.held()
+    await keys.to(rows.nth(1).get_by_role("button", name=re.compile("^Move up")))
+    await keys.press("Enter")
+    await expect(rows.nth(0)).to_contain_text("second thought")
+    await keys.held()
+    await keys.to(rows.nth(2).get_by_role("button", name="Take back"))
+    await keys.press("Enter")
+    await expect(rows).to_have_count(2)
+    await keys.held()
+    await keys.to(desk.composer)
+    await keys.press("Escape")
+    await desk.expect_words("You said: second thought")
+    await desk.expect_words("You said: first")
+    await expect(desk.transcript.get_by_text("You said: third")).to_have_count(0)
+
+
+async def test_a_session_is_forked(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    keys = await begin(desk, "hello")
+    await desk.expect_words("You said: hello")
+    await desk.expect_rest()
+    first = desk.page.url
+    await keys.to(desk.page.get_by_role("main").get_by_role("button", name="More", exact=True))
+    await keys.press("Enter")
+    await keys.to(desk.page.get_by_role("menuitem", name=re.compile("^Fork")), "ArrowDown")
+    await keys.press("Enter")
+    dialog = desk.page.get_by_role("dialog", name="Fork the session")
+    await keys.to(dialog.get_by_role("button", name=re.compile("^Fork")))
+    await keys.press("Enter")
+    await expect(desk.page).not_to_have_url(first)
+    await desk.expect_words("You said: hello")
+    await keys.held()
+
+
+async def test_all_conversations_are_searched(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    await begin(desk, "pomegranate")
+    await desk.expect_words("You said: pomegranate")
+    session = desk.session
+    await desk.page.goto(desk.house.base)
+    keys = Keys(desk)
+    await expect(desk.page.get_by_role("heading", name="Where were we?")).to_be_visible()
+    await keys.press("/")
+    await expect(desk.page.get_by_role("combobox", name=re.compile("[Ss]earch"))).to_be_focused()
+    await keys.write("pomegranate")
+    hits = desk.page.get_by_role("main").get_by_role("listbox").get_by_role("option")
+    await expect(hits.first).to_be_visible()
+    await keys.press("ArrowDown", "ArrowUp", "Enter")
+    await expect(desk.page).to_have_url(re.compile(session))
+    await desk.expect_words("You said: pomegranate")
+
+
+async def test_escape_stops_the_turn(emulated: Emulated, visit: Visit) -> None:
+    desk = await visit(await workshop(emulated))
+    keys = await begin(desk, "long")
+    await desk.expect_words("Words that came.")
+    await keys.to(desk.composer)
+    await keys.write("half a thought")
+    await keys.press("Escape")
+    await expect(desk.composer).to_have_value("")
+    await keys.press("Escape")
+    await desk.expect_words("Stopped by you")
+    await desk.expect_rest()
+    await expect(desk.composer).to_be_focused()
+
+
+async def test_the_conversation_is_read_and_its_cards_are_opened(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await workshop(emulated, scene("look", use("Bash", command="ls"))))
+    keys = await begin(desk, "look")
+    await desk.expect_rest()
+    card = desk.transcript.get_by_role("button", name=re.compile("^Bash ls"))
+    await keys.to(card)
+    await keys.press("Enter")
+    await expect(card).to_have_attribute("aria-expanded", "true")
+    await expect(desk.card("Bash ls")).to_contain_text("make.sh")

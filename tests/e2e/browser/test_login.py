@@ -1,0 +1,27 @@
+"""A CLI that is not logged in: the person is told what to do, and not to try again."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Perform
+
+
+async def test_a_turn_without_a_login_says_where_to_log_in(perform: Perform) -> None:
+    desk, puppet = await perform()
+    words = "Not logged in · Please run /login"
+    content = [{"type": "text", "text": words}]
+    message = {"id": "m", "role": "assistant", "model": "<synthetic>", "content": content}
+    # As in rec 2.1.325/no_auth.
+    await puppet.line(
+        type="assistant", error="authentication_failed", is_api_error_message=True,
+        message=message, parent_tool_use_id=None,
+    )  # fmt: skip
+    await puppet.line(
+        type="result", subtype="success", is_error=True, result=words, total_cost_usd=0,
+        num_turns=1, terminal_reason="api_error",
+    )  # fmt: skip
+    await desk.expect_words(words)
+    await desk.expect_words("Open a terminal there, start claude, type /login")
+    await desk.expect_words("The model could not answer.")
+    await expect(desk.transcript.get_by_text("try again")).to_have_count(0)

@@ -1,0 +1,288 @@
+"""The pages beside the sessions: search, usage, devices, settings, keys, help, and the protocol."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from fairlead.store.log import OUT, NewEvent
+from fairlead.store.sessions import SessionRow
+from fairlead.store.sqlite import SqliteStore
+from fairlead.transcript.transcript import Transcript
+from fairlead.wire.decode import decode
+from fairlead.wire.json_text import write
+from tests.e2e.browser.axe import Report
+from tests.e2e.browser.conftest import Visit
+from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.house import House, open_house
+
+PAGES = ("search", "usage", "devices", "settings", "keys", "help")
+
+
+async def worked(demo: House, visit: Visit, **how: object) -> Desk:
+    """A desk whose first session has had a turn."""
+    desk = await visit(demo, **how)
+    await desk.start("hello")
+    await desk.expect_rest()
+    return desk
+
+
+async def open_page(page: Page, name: str, query: str = "") -> None:
+    """By the address, as after a reload."""
+    base = page.url.split("/", 3)
+    await page.goto(f"{base[0]}//{base[2]}/{name}{query}")
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+async def test_a_hit_leads_to_its_message(demo: House, visit: Visit) -> None:
+    desk = await worked(demo, visit)
+    page = desk.page
+    title = page.url
+    await page.get_by_role("link", name="Fairlead").click()
+    await page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Search all conversations")
+    await expect(field).to_be_focused()
+    await field.press_sequentially("hello", delay=5)
+    hit = page.get_by_role("listbox").get_by_role("option").first
+    await expect(hit).to_contain_text("hello")
+    await expect(
+        page.get_by_role("main").get_by_text(re.compile(r"hits? in 1 session"))
+    ).to_be_visible()
+    await field.press("Enter")
+    await expect(page).to_have_url(re.compile(re.escape(title) + r"\?item="))
+    await desk.expect_words("hello")
+    await page.go_back()
+    await expect(field).to_have_value("hello")
+    await expect(hit).to_contain_text("hello")
+
+
+async def long_ago(folder: Path, project: Path) -> None:
+    """A data folder with one session of 700 messages, of which the third has the needle."""
+    session, transcript = "0f0f0f0f-0000-4000-8000-000000000001", Transcript()
+    events = [
+        NewEvent(
+            OUT,
+            write(
+                {
+                    "type": "assistant",
+                    "uuid": f"u{n}",
+                    "session_id": "cli",
+                    "parent_tool_use_id": None,
+                    "message": {
+                        "id": f"m{n}",
+                        "role": "assistant",
+                        "content": [
+                            {"type": "text", "text": "the needle" if n == 3 else f"hay {n}"}
+                        ],
+                    },
+                }
+            ),
+            float(n),
+        )
+        for n in range(700)
+    ]
+    for event in events:
+        transcript.feed(decode(event.line), event.at)
+    async with SqliteStore(folder) as store:
+        await store.append(session, events)
+        await store.put_session(SessionRow(id=session, cwd=str(project), title="Long ago"))
+        await store.index_items(session, transcript.items, project=str(project))
+
+
+async def test_a_hit_outside_the_loaded_window_is_fetched_and_shown(
+    tmp_path: Path, visit: Visit
+) -> None:
+    (tmp_path / "project").mkdir()
+    await long_ago(tmp_path / "data", tmp_path / "project")
+    async with open_house(tmp_path, agent=tmp_path, project=tmp_path / "project") as house:
+        desk = await visit(house)
+        await open_page(desk.page, "search", "?q=needle")
+        await expect(desk.page.get_by_role("listbox").get_by_role("option")).to_have_count(1)
+        await desk.page.keyboard.press("Enter")
+        await desk.expect_words("the needle")
+        await expect(desk.transcript.get_by_text("the needle")).to_be_in_viewport()
+        await desk.page.goto("about:blank")
+
+
+async def test_a_search_that_finds_nothing_says_what_to_try(demo: House, visit: Visit) -> None:
+    desk = await worked(demo, visit)
+    await open_page(desk.page, "search", "?q=zebra&kind=error")
+    await expect(desk.page.get_by_text("No message has all of these words")).to_be_visible()
+    await desk.page.get_by_role("button", name="Search without filters").click()
+    await expect(desk.page).to_have_url(re.compile(r"/search\?q=zebra$"))
+
+
+async def test_what_a_turn_cost_is_in_the_plot_and_in_the_tables(demo: House, visit: Visit) -> None:
+    desk = await worked(demo, visit)
+    page = desk.page
+    await page.keyboard.press("Escape")
+    await page.locator("body").click(position={"x": 5, "y": 5})
+    await page.keyboard.press("u")
+    bars = page.get_by_role("group", name=re.compile("^Cost by day")).get_by_role("img")
+    await expect(bars).to_have_count(30)
+    await expect(bars.last).to_have_attribute("aria-label", re.compile(r"\$0\.\d+, 1 turn"))
+    await bars.last.focus()
+    await page.keyboard.press("ArrowLeft")
+    await expect(bars.nth(28)).to_be_focused()
+    await page.get_by_role("radio", name="Weeks").check()
+    await expect(page).to_have_url(re.compile("by=week"))
+    await page.reload()
+    weeks = page.get_by_role("group", name=re.compile("^Cost by week")).get_by_role("img")
+    await expect(weeks).to_have_count(26)
+    await page.get_by_text("The plot as a table").click()
+    await expect(page.get_by_role("table").last.get_by_role("row")).to_have_count(27)
+
+
+async def test_an_empty_server_says_what_usage_will_show(demo: House, visit: Visit) -> None:
+    desk = await visit(demo)
+    await open_page(desk.page, "usage")
+    await expect(desk.page.get_by_text("Nothing was spent yet")).to_be_visible()
+
+
+async def test_settings_change_the_session_and_stay_on_the_device(
+    demo: House, visit: Visit
+) -> None:
+    desk = await worked(demo, visit)
+    page = desk.page
+    session = desk.session
+    await desk.more("Settings of the session")
+    await page.get_by_role("combobox", name="Permission mode", exact=True).select_option("plan")
+    await expect(page.get_by_text("Reads and plans, changes nothing")).to_be_visible()
+    live = demo.service.registry.sessions.loaded(session)
+    assert live is not None
+    assert live.transcript.session.permission_mode == "plan"
+    await page.get_by_role("radio", name="Dark").check()
+    await page.get_by_role("radio", name="Large").check()
+    await page.get_by_role("switch", name="Enter sends").click()
+    await page.reload()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    await expect(page.locator("html")).to_have_attribute("data-text", "large")
+    await expect(page.get_by_role("switch", name="Enter sends")).not_to_be_checked()
+    await page.get_by_role("button", name="Put everything on this device back").click()
+    await expect(page.locator("html")).to_have_attribute("data-text", "normal")
+
+
+async def test_a_key_can_be_changed_taken_over_and_reset(demo: House, visit: Visit) -> None:
+    desk = await visit(demo)
+    page = desk.page
+    await open_page(page, "keys")
+    await page.get_by_role("button", name="Change the key for: Usage").click()
+    await page.keyboard.press("i")
+    await expect(page.get_by_role("alert")).to_contain_text("is “Inbox”")
+    await page.get_by_role("button", name="Take it").click()
+    await expect(page.get_by_text("no key", exact=True)).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Keys", level=1)).to_be_visible()
+    await page.keyboard.press("i")
+    await expect(page.get_by_role("heading", name="Usage", level=1)).to_be_visible()
+    await page.go_back()
+    await page.get_by_role("button", name="Change the key for: Usage").click()
+    await page.keyboard.press("Control+c")
+    await expect(page.get_by_text("The browser, or writing, needs this one.")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Reset all keys").click()
+    await page.keyboard.press("i")
+    await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+
+
+async def test_help_lists_what_the_session_told(demo: House, visit: Visit) -> None:
+    desk = await worked(demo, visit)
+    page = desk.page
+    await desk.more("What it can do")
+    await expect(page.get_by_role("region", name=re.compile("^Slash commands"))).to_be_visible()
+    await expect(page.get_by_role("region", name=re.compile("^Tools"))).to_contain_text(
+        "Runs a command in a shell"
+    )
+    await page.get_by_role("searchbox", name="Find in the help").fill("runs a command")
+    await expect(page.get_by_role("region", name=re.compile("^Slash commands"))).to_have_count(0)
+    await expect(page.get_by_role("region", name=re.compile("^Tools"))).to_contain_text("Bash")
+
+
+async def test_the_protocol_shows_both_directions_and_grows(demo: House, visit: Visit) -> None:
+    desk = await worked(demo, visit)
+    page, session = desk.page, desk.session
+    await desk.more("Protocol")
+    lines = page.get_by_role("region", name="Lines")
+    directions = page.get_by_role("group", name="Directions")
+    result = lines.get_by_role("button", name=re.compile(r"result.success"))
+    await expect(result).to_have_count(1)
+    await directions.get_by_role("button", name="From the CLI").click()
+    await expect(result).to_have_count(0)
+    await expect(
+        lines.get_by_role("button", name=re.compile("to the CLI user")).first
+    ).to_be_visible()
+    await directions.get_by_role("button", name="From the CLI").click()
+    await page.get_by_role("combobox", name="Kind of line").fill("result")
+    await expect(lines.get_by_role("button")).to_have_count(1)
+    await result.click()
+    whole = json.loads(await lines.locator("pre").inner_text())
+    assert whole["type"] == "result"
+    live = demo.service.registry.sessions.loaded(session)
+    assert live is not None
+    other = await visit(demo)
+    await other.page.goto(f"{demo.base}/s/{session}")
+    await other.say("hello")
+    await other.expect_rest()
+    await expect(page.get_by_text(re.compile(r"^2 of [\d,]+ lines$"))).to_be_visible()
+
+
+async def test_a_viewer_is_told_why_the_protocol_is_closed(demo: House, visit: Visit) -> None:
+    desk = await worked(demo, visit)
+    viewer = await visit(demo, role="viewer")
+    await viewer.page.goto(f"{demo.base}/s/{desk.session}/log")
+    await expect(viewer.page.get_by_text("only operators and owners see them")).to_be_visible()
+
+
+async def test_another_device_is_paired_named_and_cut_off(demo: House, visit: Visit) -> None:
+    desk = await visit(demo)
+    page = desk.page
+    await open_page(page, "devices")
+    await expect(page.get_by_text("A phone cannot reach this server")).to_be_visible()
+    await page.get_by_role("radio", name="Viewer").check()
+    await page.get_by_role("button", name="Make a link").click()
+    link = await page.get_by_text("/#code=").inner_text()
+    left = int((await page.get_by_role("timer").inner_text()).removesuffix(" s"))
+    assert 50 <= left <= 60
+    other = await desk.context.browser.new_context()  # type: ignore[union-attr]
+    guest = await other.new_page()
+    await guest.goto(link)
+    await expect(guest.get_by_role("navigation", name="Sessions")).to_be_visible()
+    await expect(page.get_by_text(re.compile("is in, as viewer"))).to_be_visible()
+    row = page.get_by_role("list", name="Devices").get_by_role("listitem").nth(1)
+    await row.get_by_role("button", name=re.compile("^Rename")).click()
+    await page.get_by_role("textbox", name="Name of the device").fill("The kitchen tablet")
+    await page.keyboard.press("Enter")
+    await expect(row).to_contain_text("The kitchen tablet")
+    await row.get_by_role("button", name="Cut off The kitchen tablet").click()
+    await page.get_by_role("button", name="Cut it off").click()
+    await expect(page.get_by_role("list", name="Devices").get_by_role("listitem")).to_have_count(1)
+    await expect(guest.get_by_role("heading", name="Pair this device")).to_be_visible()
+    await other.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
+async def test_no_page_has_a_violation(demo: House, visit: Visit, theme: str, phone: bool) -> None:
+    desk = await worked(demo, visit, theme=theme, phone=phone)
+    page, session = desk.page, desk.session
+    report = Report(f"{theme} {'390' if phone else '1440'} ")
+    for name in PAGES:
+        query = {
+            "search": "?q=hello",
+            "settings": f"?session={session}",
+            "help": f"?session={session}",
+        }
+        await open_page(page, name, query.get(name, ""))
+        await expect(page.get_by_text(re.compile("Loading|Adding up"))).to_have_count(0)
+        await report.look(desk, name)
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    await page.goto(f"{demo.base}/s/{session}/log")
+    await expect(
+        page.get_by_role("region", name="Lines").get_by_role("button").first
+    ).to_be_visible()
+    await report.look(desk, "protocol")
+    report.check()

@@ -1,0 +1,224 @@
+"""How the app bears long conversations and fast agents, measured in the browser itself.
+
+Each measurement may be made three times, for the machine may have other things to do; the best
+one counts. What was measured is printed (`pytest -s`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from fairlead.server.intents import NewSession, Send
+from fairlead.server.messages import IntentResult
+from fairlead.store.devices import Device
+from tests.e2e.browser.conftest import Visit
+from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.flood import launcher
+from tests.e2e.browser.house import House, open_house
+from tests.e2e.browser.stopwatch import Measured, measured
+
+pytestmark = pytest.mark.timeout(400)
+
+ITEMS = 5_000
+DELTAS = 20_000
+RATE = 2_000
+TASK_MS = 50.0
+HEAP_BYTES = 40_000_000
+"""More than this is not to be held for 5,000 items and 20,000 deltas."""
+OPEN_MS = 1_000.0
+TRIES = 3
+
+PERSON = Device(id="tester", name="tester", role="owner", token_hash="", created=0.0)
+
+PAINTED = """() => {
+  const log = document.querySelector('[role=log]');
+  if (!log || log.scrollHeight - log.scrollTop - log.clientHeight > 60) return false;
+  const bottom = log.getBoundingClientRect().bottom;
+  return [...log.querySelectorAll('[data-row]')].some((row) => {
+    const { top, height } = row.getBoundingClientRect();
+    return height > 0 && top < bottom && top > bottom - log.clientHeight;
+  });
+}"""
+
+OPEN = f"""async (path) => {{
+  const painted = {PAINTED};
+  const start = performance.now();
+  document.querySelector(`a[href="${{path}}"]`).click();
+  while (!painted()) await new Promise(requestAnimationFrame);
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - start;
+}}"""
+
+ANCHOR = """() => {
+  const log = document.querySelector('[role=log]');
+  const { top } = log.getBoundingClientRect();
+  const row = [...log.querySelectorAll('[data-row]')].find((one) => one.getBoundingClientRect().top > top + 100);
+  const start = row.getBoundingClientRect().top;
+  const anchor = (window.__anchor = { moved: 0, frames: 0 });
+  const look = () => {
+    anchor.frames += 1;
+    anchor.moved = Math.max(anchor.moved, row.isConnected ? Math.abs(row.getBoundingClientRect().top - start) : 1e6);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+class Flooded:
+    """A server whose agent writes on demand."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self._n = 0
+
+    async def _act(self, intent: NewSession | Send) -> IntentResult:
+        self._n += 1
+        result = await self.house.service.registry.act(PERSON, "flooding", self._n, intent)
+        assert result.ok, result
+        return result
+
+    async def session(self, prompt: str) -> str:
+        made = await self._act(NewSession(cwd=str(self.house.project), prompt=prompt))
+        session = str(made.result["session"])
+        await self._rest(session, 1)
+        return session
+
+    async def say(self, session: str, prompt: str) -> None:
+        """Send a prompt and wait until all that it says has been written."""
+        live = await self.house.service.registry.sessions.load(session)
+        turns = sum(1 for turn in live.transcript.turns if turn.outcome)
+        await self._act(Send(session=session, text=prompt, uuid=str(uuid.uuid4())))
+        await self._rest(session, turns + 1)
+
+    async def _rest(self, session: str, turns: int) -> None:
+        live = await self.house.service.registry.sessions.load(session)
+        async with asyncio.timeout(200):
+            while sum(1 for turn in live.transcript.turns if turn.outcome) < turns:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def flooded(tmp_path: Path) -> AsyncIterator[Flooded]:
+    project = tmp_path / "project"
+    project.mkdir()
+    async with open_house(tmp_path, agent=launcher(tmp_path), project=project) as house:
+        yield Flooded(house)
+
+
+async def _long_talk(flooded: Flooded, visit: Visit) -> tuple[Desk, str]:
+    """A page that holds all items of a long conversation, at its end and at rest."""
+    session = await flooded.session("items 1")
+    desk = await visit(flooded.house)
+    await desk.page.goto(f"{flooded.house.base}/s/{session}")
+    await desk.expect_words("Answer 0 with")
+    await flooded.say(session, f"items {ITEMS}")
+    await desk.expect_words(f"Answer {ITEMS - 2} with")
+    await desk.expect_rest()
+    await desk.page.wait_for_timeout(
+        2_500
+    )  # What lies beyond the screen is drawn when there is time.
+    return desk, session
+
+
+async def _best(
+    measure: Callable[[], Awaitable[Measured]], good: Callable[[Measured], bool]
+) -> Measured:
+    for _ in range(TRIES):
+        result = await measure()
+        print(result)  # noqa: T201 - somebody wants to see the figures
+        if good(result):
+            break
+    return result
+
+
+async def _caught_up(desk: Desk) -> None:
+    await desk.expect_rest()
+    await desk.page.wait_for_timeout(300)
+
+
+@pytest.mark.parametrize("kind", ["mixed", "words"])
+async def test_a_flood_of_words_at_the_end_of_a_long_conversation_never_holds_the_page_up(
+    flooded: Flooded, visit: Visit, kind: str
+) -> None:
+    desk, session = await _long_talk(flooded, visit)
+
+    async def measure() -> Measured:
+        async with measured(desk.page) as result:
+            await flooded.say(session, f"stream {DELTAS} {RATE} {kind} 2000")
+            await _caught_up(desk)
+        return result
+
+    result = await _best(measure, lambda one: one.longest_ms <= TASK_MS)
+    assert result.longest_ms <= TASK_MS
+    assert result.heap_after <= HEAP_BYTES
+    assert await desk.page.evaluate(PAINTED), "it follows its end"
+
+
+@pytest.mark.parametrize("kind", ["code", "table", "list"])
+async def test_one_block_that_grows_and_grows_never_holds_the_page_up(
+    flooded: Flooded, visit: Visit, kind: str
+) -> None:
+    session = await flooded.session("items 10")
+    desk = await visit(flooded.house)
+    await desk.page.goto(f"{flooded.house.base}/s/{session}")
+    await desk.expect_words("Answer 8 with")
+
+    async def measure() -> Measured:
+        async with measured(desk.page) as result:
+            await flooded.say(session, f"stream 6000 {RATE} {kind} 6000")
+            await _caught_up(desk)
+        return result
+
+    result = await _best(measure, lambda one: one.longest_ms <= TASK_MS)
+    assert result.longest_ms <= TASK_MS
+
+
+async def test_nothing_moves_for_somebody_who_reads_above_while_words_stream(
+    flooded: Flooded, visit: Visit
+) -> None:
+    desk, session = await _long_talk(flooded, visit)
+    log = desk.transcript
+    await log.evaluate("(log) => (log.scrollTop = log.scrollHeight / 2)")
+    await desk.page.wait_for_timeout(1_500)
+    await desk.page.evaluate(ANCHOR)
+
+    async def measure() -> Measured:
+        async with measured(desk.page) as result:
+            await flooded.say(session, f"stream {DELTAS} {RATE} mixed 2000")
+            await _caught_up(desk)
+        return result
+
+    result = await _best(measure, lambda one: one.longest_ms <= TASK_MS)
+    anchor = await desk.page.evaluate("() => window.__anchor")
+    assert anchor["frames"] > 100
+    assert anchor["moved"] <= 1.0, "what is read stays where it is"
+    assert result.shifts == []
+    assert result.longest_ms <= TASK_MS
+    assert result.heap_after <= HEAP_BYTES
+    assert await desk.page.get_by_role("button", name="New messages").is_visible()
+
+
+async def test_a_conversation_of_a_hundred_thousand_items_shows_its_end_within_a_second(
+    flooded: Flooded, visit: Visit
+) -> None:
+    session = await flooded.session("items 100000")
+    times = []
+    for _ in range(TRIES):
+        desk = await visit(flooded.house)
+        link = desk.page.locator(f'a[href="/s/{session}"]').first
+        await link.wait_for()
+        times.append(await desk.page.evaluate(OPEN, f"/s/{session}"))
+    loads = []
+    for _ in range(TRIES):
+        await desk.page.goto(f"{flooded.house.base}/s/{session}")
+        await desk.page.wait_for_function(PAINTED)
+        loads.append(await desk.page.evaluate("() => performance.now()"))
+    print(f"opened in {times} ms; loaded, with the page itself, in {loads} ms")  # noqa: T201
+    assert min(times) <= OPEN_MS
+    assert min(loads) <= OPEN_MS

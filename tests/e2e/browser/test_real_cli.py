@@ -1,0 +1,320 @@
+"""The main flows against the real CLI 2.1.325 under a scripted model, in a real browser.
+
+Each test looks at both ends: what the person sees on the page, and what the model was told, what
+the CLI wrote and what happened to the files. The CLI is hermetic: a home of its own, a dummy key,
+a model on loopback.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+from playwright.async_api import expect
+
+from fairlead.emulator.gate import Gate
+from fairlead.emulator.model_api import ModelApi
+from fairlead.emulator.model_request import ModelRequest
+from fairlead.emulator.replies import Reply, reply, use
+from fairlead.testing.plugin import ScriptedCli
+from tests.e2e.browser.conftest import Visit
+from tests.e2e.browser.house import House, open_house
+from tests.e2e.browser.sockets import KEEP_SOCKETS
+
+VERSION = "2.1.325"
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
+"""One pixel."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealHouse:
+    """A server whose sessions run the real CLI, and the model behind it."""
+
+    house: House
+    model: ModelApi
+    project: Path
+
+    def program(self, name: str = "tool.sh") -> str:
+        """Put a program into the project that no rule knows; gives the command that runs it."""
+        path = self.project / name
+        path.write_text('#!/bin/sh\necho "ran $*" | tee -a ran.txt\n')
+        path.chmod(0o755)
+        return f"./{name}"
+
+    def transcripts(self) -> list[Path]:
+        """The session files that the CLI wrote."""
+        return list((self.project.parent / "home").rglob("projects/*/*.jsonl"))
+
+    def last_result(self) -> str:
+        """What the model was told of the last tool."""
+        return self.model.requests[-1].tool_results[-1].text
+
+    def heard(self, at: int = -1) -> str:
+        """A whole conversation as the model got it."""
+        return json.dumps(self.model.requests[at].messages)
+
+
+Real = Callable[..., Awaitable[RealHouse]]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def real(tmp_path: Path, scripted_cli: Callable[..., ScriptedCli]) -> AsyncIterator[Real]:
+    async with AsyncExitStack() as houses:
+
+        async def make(*steps: Any) -> RealHouse:
+            cli = scripted_cli(*steps, version=VERSION)
+            house = await houses.enter_async_context(
+                open_house(
+                    tmp_path,
+                    agent=cli.executable,
+                    project=cli.project,
+                    env=cli.environment,
+                    home=Path(cli.environment["HOME"]),
+                )
+            )
+            return RealHouse(house, cli.model, cli.project)
+
+        yield make
+
+
+def write_the_plan(request: ModelRequest) -> Reply:
+    """Do as the CLI tells the model to: write the plan into the file that it names."""
+    (path,) = set(re.findall(r"/[\w./-]*/plans/[\w-]+\.md", json.dumps(request.body)))
+    return use("Write", file_path=path, content="# Plan\n\n1. Measure twice\n2. Cut once\n")
+
+
+async def test_an_answer_streams_while_the_model_still_speaks(real: Real, visit: Visit) -> None:
+    gate = Gate()
+    there = await real(reply("First half. **Second** half.").but(hold=gate, hold_after=1))
+    desk = await visit(there.house)
+    await desk.start("speak")
+    await desk.expect_words("First half.")
+    await expect(desk.transcript.get_by_text("Second")).to_have_count(0)
+    await expect(desk.stop_button).to_be_visible()
+    gate.open()
+    await expect(desk.transcript.locator("strong", has_text="Second")).to_be_visible()
+    await desk.expect_rest()
+    assert '"speak"' in there.heard()
+
+
+async def test_an_approved_command_runs_and_its_output_is_shown(real: Real, visit: Visit) -> None:
+    there = await real()
+    there.model.push(use("Bash", command=f"{there.program()} now"), reply("It ran."))
+    desk = await visit(there.house)
+    await desk.start("run it")
+    await expect(desk.decision).to_contain_text("./tool.sh now")
+    assert not (there.project / "ran.txt").exists()
+    await desk.decide("Allow")
+    await desk.expect_words("It ran.")
+    card = desk.card(re.compile("tool.sh now"))
+    await expect(card).to_be_visible()
+    assert (there.project / "ran.txt").read_text() == "ran now\n"
+    assert there.last_result() == "ran now"
+    await desk.expect_rest()
+
+
+async def test_an_edited_command_is_the_one_that_runs(real: Real, visit: Visit) -> None:
+    there = await real()
+    there.model.push(use("Bash", command=f"{there.program()} danger"), reply("Tamed."))
+    desk = await visit(there.house)
+    await desk.start("run it")
+    await desk.decide("Edit…")
+    await desk.decision.get_by_label("command").fill("./tool.sh gently")
+    await desk.decide("Allow as edited")
+    await desk.expect_words("Tamed.")
+    assert (there.project / "ran.txt").read_text() == "ran gently\n"
+    assert there.last_result() == "ran gently"
+    await expect(desk.transcript).to_contain_text("gently")
+
+
+async def test_a_denial_reaches_the_model_in_the_persons_words(real: Real, visit: Visit) -> None:
+    there = await real()
+    there.model.push(use("Bash", command=there.program()), reply("As you wish."))
+    desk = await visit(there.house)
+    await desk.start("run it")
+    await desk.decide("Deny…")
+    await desk.decision.get_by_role("textbox").fill("Read it to me first.")
+    await desk.decide("Deny")
+    await desk.expect_words("As you wish.")
+    await expect(desk.transcript).to_contain_text("Read it to me first.")
+    assert "Read it to me first." in there.last_result()
+    assert there.model.requests[-1].tool_results[-1].is_error
+    assert not (there.project / "ran.txt").exists()
+
+
+async def test_questions_are_answered_by_choice_and_in_own_words(real: Real, visit: Visit) -> None:
+    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]
+    questions = [
+        {"question": "Which?", "header": "One", "options": options, "multiSelect": False},
+        {"question": "Which ones?", "header": "Many", "options": options, "multiSelect": True},
+    ]
+    there = await real(use("AskUserQuestion", questions=questions), reply("Noted."))
+    desk = await visit(there.house)
+    await desk.start("ask me")
+    await desk.decision.get_by_role("radio", name=re.compile("^Blue")).check()
+    await desk.decide("Next")
+    await desk.decision.get_by_role("checkbox", name=re.compile("^Red")).check()
+    await desk.decision.get_by_label("Something else").fill("Mauve")
+    await desk.decide("Send the answers")
+    await desk.expect_words("Noted.")
+    assert '"Which?"="Blue"' in there.last_result()
+    assert '"Which ones?"="Red, Mauve"' in there.last_result()
+
+
+async def test_a_plan_is_read_sent_back_with_a_comment_and_then_approved(
+    real: Real, visit: Visit
+) -> None:
+    there = await real(
+        write_the_plan,
+        use("ExitPlanMode"),
+        use("ExitPlanMode"),
+        reply("Off I go."),
+    )
+    desk = await visit(there.house)
+    await desk.start("plan it", Mode="plan")
+    await expect(desk.decision).to_contain_text("Measure twice")
+    await desk.decision.get_by_role("button", name=re.compile("^Comment on line")).last.click()
+    await desk.decision.get_by_role("textbox", name=re.compile("^Comment on")).fill("Thrice!")
+    await desk.decide("Send back with 1 comment")
+    await expect(desk.transcript).to_contain_text("Thrice!")
+    await desk.decide("Approve")
+    await desk.expect_words("Off I go.")
+    sent_back, approved = (there.model.requests[at].tool_results[-1] for at in (2, 3))
+    assert "Thrice!" in sent_back.text
+    assert sent_back.is_error
+    assert not approved.is_error
+    await expect(
+        desk.page.get_by_role("button", name=re.compile("^Permission mode: ?Ask"))
+    ).to_be_visible()
+
+
+async def test_escape_stops_the_turn_and_the_session_goes_on(real: Real, visit: Visit) -> None:
+    gate = Gate()
+    there = await real(
+        reply("A long story that never ends.").but(hold=gate, hold_after=1), reply("Listening.")
+    )
+    desk = await visit(there.house)
+    await desk.start("tell me")
+    await desk.expect_words("A long story")
+    await desk.page.keyboard.press("Escape")
+    await desk.expect_words(re.compile("[Ss]topped|[Ii]nterrupted"))
+    await desk.expect_rest()
+    gate.open()
+    await desk.say("something else")
+    await desk.expect_words("Listening.")
+    assert "interrupted by user" in there.heard()
+    await expect(desk.transcript.get_by_text("never ends")).to_have_count(0)
+
+
+async def test_an_ended_session_is_resumed_with_all_it_knew(real: Real, visit: Visit) -> None:
+    there = await real(reply("Noted: teal."), reply("It was teal."))
+    desk = await visit(there.house)
+    await desk.start("my colour is teal")
+    await desk.expect_words("Noted: teal.")
+    await desk.expect_rest()
+    await desk.more("End the process")
+    await expect(desk.composer).to_have_attribute("placeholder", re.compile("resume"))
+    await desk.say("which colour?")
+    await desk.expect_words("It was teal.")
+    assert "my colour is teal" in there.heard()
+    assert "Noted: teal." in there.heard()
+    assert len(there.transcripts()) == 1
+
+
+async def test_a_fork_goes_its_own_way(real: Real, visit: Visit) -> None:
+    there = await real(reply("Begun."), reply("Left."), reply("Right."))
+    desk = await visit(there.house)
+    await desk.start("begin")
+    await desk.expect_words("Begun.")
+    await desk.expect_rest()
+    first = desk.page.url
+    await desk.fork()
+    await desk.expect_words("Begun.")
+    await desk.say("go left")
+    await desk.expect_words("Left.")
+    await desk.expect_rest()
+    assert "Begun." in there.heard()
+    await desk.page.goto(first)
+    await desk.expect_words("Begun.")
+    await expect(desk.transcript.get_by_text("Left.")).to_have_count(0)
+    await desk.say("go right")
+    await desk.expect_words("Right.")
+    assert "go left" not in there.heard()
+
+
+async def test_a_picture_is_shown_and_the_model_gets_its_bytes(real: Real, visit: Visit) -> None:
+    there = await real(reply("Hello."), reply("I see a pixel."))
+    desk = await visit(there.house)
+    await desk.start("hello")
+    await desk.expect_words("Hello.")
+    picture = {"name": "dot.png", "mimeType": "image/png", "buffer": PICTURE}
+    await desk.page.locator("input[type=file]").set_input_files(picture)  # type: ignore[arg-type]
+    attached = desk.page.get_by_role("list", name="Attachments")
+    await expect(attached).to_contain_text(re.compile(r"dot\.png.*B", re.S))
+    await desk.say("what is it?")
+    await desk.expect_words("I see a pixel.")
+    shown = desk.transcript.get_by_role("img", name=re.compile("Attachment|dot.png"))
+    await expect(shown.first).to_be_visible()
+    content = there.model.requests[-1].messages[-1]["content"]
+    (image,) = [block for block in content if block["type"] == "image"]
+    assert base64.b64decode(image["source"]["data"])[:8] == PICTURE[:8]
+
+
+async def test_a_slash_command_is_completed_and_answered_by_the_cli(
+    real: Real, visit: Visit
+) -> None:
+    there = await real(reply("Hello."))
+    desk = await visit(there.house)
+    await desk.start("hello")
+    await desk.expect_words("Hello.")
+    await desk.expect_rest()
+    await desk.composer.press_sequentially("/conte")
+    offered = desk.page.get_by_role("listbox", name="Commands")
+    await expect(offered.get_by_role("option").first).to_contain_text("/context")
+    await desk.composer.press("Tab")
+    await expect(desk.composer).to_have_value("/context ")
+    before = len(there.model.requests)
+    await desk.composer.press("Enter")
+    output = desk.card("Output of /context")
+    await expect(output).to_contain_text("Context Usage")
+    assert len(there.model.requests) == before
+
+
+async def test_a_lost_connection_and_a_reload_lose_and_double_nothing(
+    real: Real, visit: Visit
+) -> None:
+    gates = Gate(), Gate()
+    there = await real(
+        reply("One two three four five.").but(hold=gates[0], hold_after=1),
+        reply("Six seven eight nine ten.").but(hold=gates[1], hold_after=1),
+    )
+    desk = await visit(there.house, role=None)
+    await desk.context.add_init_script(KEEP_SOCKETS)
+    await desk.sign_in()
+    await desk.start("count")
+    await desk.expect_words(re.compile("^One two"))
+    await desk.page.evaluate("sockets.at(-1).close()")
+    gates[0].open()
+    await desk.expect_words("One two three four five.")
+    await desk.say("go on")
+    await desk.expect_words(re.compile("^Six seven"))
+    await desk.page.reload()
+    await desk.expect_words(re.compile("^Six seven"))
+    gates[1].open()
+    await desk.expect_words("Six seven eight nine ten.")
+    await desk.expect_rest()
+    for words in ("One two", "Six seven"):
+        await expect(desk.transcript.get_by_text(words)).to_have_count(1)
+    for words in ("count", "go on"):
+        await expect(desk.transcript.get_by_text(words, exact=True)).to_have_count(1)
+    assert len(there.model.requests) == 2

@@ -1,0 +1,313 @@
+"""The conversation as a reader has it: found, jumped through, listened to, and never lost."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+import pytest
+from playwright.async_api import expect
+
+from tests.e2e.browser.axe import Report
+from tests.e2e.browser.conftest import Perform
+from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.puppet import Puppet
+
+pytestmark = pytest.mark.timeout(180)
+
+HIGHLIGHTS = """() => Object.fromEntries(['found', 'found-here'].map((name) =>
+  [name, [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString())]))"""
+
+IN_VIEW = """(row) => {
+  const log = row.closest('[role=log]').getBoundingClientRect();
+  const { top, bottom } = row.getBoundingClientRect();
+  return bottom > log.top && top < log.bottom;
+}"""
+
+
+async def _talk(puppet: Puppet, answers: int, name: str = "Part") -> None:
+    for number in range(answers):
+        await puppet.say(f"{name} {number} of the answer.\n\n" + "Some more words. " * 30)
+
+
+async def _tool(puppet: Puppet, name: str, given: dict[str, str], result: str, **more: str) -> str:
+    tool = f"toolu_{uuid.uuid4().hex}"
+    use = {"type": "tool_use", "id": tool, "name": name, "input": given}
+    message = {"id": f"msg_{tool}", "role": "assistant", "model": "big", "content": [use]}
+    parent = more.get("parent")
+    await puppet.line(type="assistant", message=message, parent_tool_use_id=parent)
+    if result:
+        back = {"type": "tool_result", "tool_use_id": tool, "content": result}
+        content = {"role": "user", "content": [back]}
+        await puppet.line(type="user", message=content, parent_tool_use_id=parent)
+    return tool
+
+
+async def _find(desk: Desk, words: str) -> None:
+    await desk.page.keyboard.press("Control+f")
+    await desk.page.get_by_role("searchbox", name="Words to find").fill(words)
+
+
+async def test_words_are_found_counted_marked_and_gone_through(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.say("The needle is here.")
+    await _talk(puppet, 30)
+    await puppet.say("Another Needle, and a needle.")
+    await puppet.finish()
+    await desk.expect_words("Another Needle")
+    await _find(desk, "needle")
+    bar = desk.page.get_by_role("search", name="Find in the conversation")
+    await expect(bar.get_by_role("status")).to_have_text("2", timeout=PATIENCE_MS)
+    await desk.page.keyboard.press("Enter")
+    await expect(bar.get_by_role("status")).to_have_text(re.compile("[12] of 2"))
+    await desk.page.keyboard.press("Enter")
+    await desk.page.keyboard.press("Shift+Enter")
+    await expect(bar.get_by_role("status")).to_have_text(re.compile("[12] of 2"))
+    while "1 of 2" not in await bar.get_by_role("status").inner_text():
+        await desk.page.keyboard.press("Enter")
+    first = desk.transcript.get_by_text("The needle is here.")
+    await expect(first).to_be_in_viewport()
+    await desk.page.wait_for_function(f"() => ({HIGHLIGHTS})()['found-here'].length === 1")
+    assert await desk.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": ["needle"]}
+    await desk.page.keyboard.press("Escape")
+    await expect(bar).to_be_hidden()
+    assert await desk.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": []}
+
+
+async def test_words_of_messages_that_are_not_here_are_found_through_the_server(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    await puppet.say("A thimble of long ago.")
+    await _talk(puppet, 260)
+    await puppet.finish()
+    await desk.expect_words("Part 259")
+    await desk.page.reload()
+    await desk.expect_words("Part 259")
+    await _find(desk, "thimble")
+    bar = desk.page.get_by_role("search", name="Find in the conversation")
+    await expect(bar.get_by_role("status")).to_have_text(
+        "None here · 1 earlier", timeout=PATIENCE_MS
+    )
+    await desk.page.keyboard.press("Shift+Enter")
+    await expect(desk.transcript.get_by_text("A thimble of long ago.")).to_be_in_viewport(
+        timeout=PATIENCE_MS
+    )
+    await expect(bar.get_by_role("status")).to_have_text("1 of 1")
+
+
+async def test_an_address_that_names_an_item_of_long_ago_shows_it(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.say("Far away and long ago.")
+    await _talk(puppet, 260)
+    await puppet.finish()
+    await desk.expect_words("Part 259")
+    session = desk.page.url.rsplit("/", 1)[-1]
+    live = await desk.house.service.registry.sessions.load(session)
+    item = next(one.id for one in live.transcript.items if "long ago" in getattr(one, "text", ""))
+    await desk.page.goto(f"{desk.house.base}/s/{session}?item={item}")
+    row = desk.page.locator(f'[data-row="{item}"]')
+    await expect(row).to_be_in_viewport(timeout=PATIENCE_MS)
+    await expect(row).to_be_focused()
+    await desk.page.goto(f"{desk.house.base}/s/{session}?item=nobody")
+    gone = desk.page.get_by_text("That message is not in this conversation any more.")
+    await expect(gone).to_be_visible(timeout=PATIENCE_MS)
+
+
+async def test_one_goes_from_prompt_to_prompt_and_chooses_one_from_a_list(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await _talk(puppet, 12)
+    await puppet.finish()
+    await desk.expect_rest()
+    await desk.say("And the second question?")
+    await puppet.prompted(2)
+    await _talk(puppet, 12, "Piece")
+    await puppet.finish()
+    await desk.expect_words("Piece 11")
+    await desk.expect_rest()
+    await desk.transcript.focus()
+    second = desk.transcript.get_by_role("article", name="You").filter(has_text="second question")
+    await desk.page.keyboard.press("[")
+    await expect(second).to_be_in_viewport(timeout=PATIENCE_MS)
+    await desk.page.keyboard.press("[")
+    first = desk.transcript.get_by_role("article", name="You").filter(has_text="go")
+    await expect(first).to_be_in_viewport()
+    await desk.page.keyboard.press("o")
+    listed = desk.page.get_by_role("dialog", name="Prompts")
+    await expect(listed.get_by_role("listitem")).to_have_count(2)
+    await listed.get_by_role("searchbox").fill("second")
+    await listed.get_by_role("listitem").get_by_role("button").click()
+    await expect(second).to_be_in_viewport()
+    await expect(second).to_be_focused()
+
+
+async def test_the_keyboard_moves_from_message_to_message_and_its_place_is_not_lost(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    await _talk(puppet, 40)
+    await puppet.finish()
+    await desk.expect_rest()
+    await desk.transcript.focus()
+    await desk.page.keyboard.press("k")
+    await desk.page.keyboard.press("k")
+    row = desk.page.locator("article:focus")
+    await expect(row).to_contain_text("Part 39")
+    await desk.page.keyboard.press("k")
+    await expect(row).to_contain_text("Part 38")
+    await desk.page.keyboard.press("j")
+    await expect(row).to_contain_text("Part 39")
+    # Scrolled far away it is not drawn for the eye, and keeps the focus all the same.
+    await desk.transcript.evaluate("(log) => (log.scrollTop = 0)")
+    await desk.page.wait_for_function("() => document.querySelector('[role=log]').scrollTop < 50")
+    await desk.page.wait_for_timeout(500)
+    assert not await row.evaluate(IN_VIEW)
+    await expect(row).to_contain_text("Part 39")
+    await desk.page.keyboard.press("k")
+    await expect(row).to_contain_text("Part 38")
+    await expect(row).to_be_in_viewport()
+
+
+async def test_the_end_of_an_answer_is_said_once_and_no_letter_of_it_before(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    said = desk.page.get_by_role("status", name="What the agent said last")
+    await puppet.begin_words()
+    await puppet.words("It is **do")
+    await desk.expect_words("It is do")
+    assert await said.inner_text() == ""
+    assert await desk.transcript.get_attribute("aria-live") == "off"
+    await puppet.words("ne**.")
+    await puppet.end_words("It is **done**.")
+    await puppet.finish()
+    await expect(said).to_have_text("Answer: It is done .", timeout=PATIENCE_MS)
+
+
+async def test_a_subagent_is_folded_into_its_call_and_says_how_far_it_is(perform: Perform) -> None:
+    desk, puppet = await perform()
+    given = {"description": "Look around", "prompt": "Look", "subagent_type": "Explore"}
+    task = await _tool(puppet, "Task", given, "")
+    for number in range(3):
+        await _tool(puppet, "Bash", {"command": f"ls {number}"}, "ok", parent=task)
+    steps = desk.transcript.get_by_role("button", name=re.compile("3 steps"))
+    await expect(steps).to_be_visible(timeout=PATIENCE_MS)
+    await expect(desk.transcript.get_by_text("ls 2")).to_be_hidden()
+    await steps.click()
+    await expect(desk.transcript.get_by_text("ls 2").first).to_be_visible()
+    await puppet.finish()
+
+
+async def test_equal_cards_are_no_landmarks_and_every_message_has_a_name(perform: Perform) -> None:
+    desk, puppet = await perform()
+    for _ in range(2):
+        await _tool(puppet, "Bash", {"command": "make"}, "ok")
+    await puppet.finish()
+    await expect(desk.transcript.get_by_role("group", name="Bash make")).to_have_count(
+        2, timeout=PATIENCE_MS
+    )
+    assert await desk.transcript.get_by_role("region").count() == 0
+    names = await desk.transcript.get_by_role("article").evaluate_all(
+        "(rows) => rows.map((row) => row.getAttribute('aria-label'))"
+    )
+    assert all(names)
+
+
+async def test_a_very_long_answer_of_before_shows_its_beginning_until_all_is_wanted(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    await puppet.say("A paragraph of words.\n\n" * 4_000 + "The very end.")
+    await puppet.finish()
+    await desk.expect_rest()
+    await desk.page.reload()
+    button = desk.transcript.get_by_role("button", name="Show all (90 KB)")
+    await expect(button).to_be_visible(timeout=PATIENCE_MS)
+    await button.click()
+    await desk.expect_words("The very end.")
+
+
+async def test_right_to_left_words_stand_on_the_right_and_turn_nothing_around(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    await puppet.say("שלום עולם\n\nHello\n\n\u202etxt.exe")
+    await puppet.finish()
+    await desk.expect_words("Hello")
+    direction = "(node) => getComputedStyle(node).direction"
+    assert await desk.transcript.get_by_text("שלום").evaluate(direction) == "rtl"
+    assert await desk.transcript.get_by_text("Hello").evaluate(direction) == "ltr"
+    await desk.expect_words("\ufffdtxt.exe")
+
+
+async def test_a_message_shows_its_time_is_copied_and_forked_from(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await puppet.say("Words to keep.")
+    await puppet.finish()
+    await desk.expect_rest()
+    prompt = desk.transcript.get_by_role("article", name="You").first
+    await prompt.hover()
+    await expect(prompt.get_by_role("time")).to_have_text(re.compile(r"\d{2}:\d{2}"))
+    await prompt.get_by_role("button", name="What to do with this message").click()
+    menu = desk.page.get_by_role("menu", name="What to do with this message")
+    await expect(menu.get_by_role("menuitem", name=re.compile("^Fork from here"))).to_be_visible()
+    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await menu.get_by_role("menuitem", name="Copy").click()
+    assert await desk.page.evaluate("() => navigator.clipboard.readText()") == "go"
+    answer = desk.transcript.get_by_role("article", name="Answer").first
+    await answer.hover()
+    await answer.get_by_role("button", name="Copy this part").click()
+    assert await desk.page.evaluate("() => navigator.clipboard.readText()") == "Words to keep."
+
+
+async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(perform: Perform) -> None:
+    desk, puppet = await perform()
+    whole = (
+        "# Title\n\nA paragraph with **bold** words.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+        "```python\nprint(1)\nprint(2)\n```\n\nThe end."
+    )
+    await puppet.begin_words()
+    await puppet.words(whole[:60])
+    await desk.expect_words("A paragraph with bold")
+    await desk.page.evaluate(
+        """() => {
+          window.gone = [];
+          new MutationObserver((records) => {
+            for (const { removedNodes } of records)
+              for (const node of removedNodes)
+                if (node.nodeType === 1 && /^(H1|P|LI|TR|TABLE|FIGURE|UL)$/.test(node.tagName)) window.gone.push(node.outerHTML);
+          }).observe(document.querySelector('[role=log]'), { subtree: true, childList: true });
+        }"""
+    )
+    for at in range(60, len(whole), 5):
+        await puppet.words(whole[at : at + 5])
+        await desk.page.wait_for_timeout(30)
+    await puppet.end_words(whole)
+    await puppet.finish()
+    await desk.expect_words("The end.")
+    assert await desk.page.evaluate("() => window.gone") == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_reading_finding_and_the_list_of_prompts_bar_nobody(
+    perform: Perform, theme: str
+) -> None:
+    desk, puppet = await perform(theme=theme)
+    await _talk(puppet, 12)
+    await puppet.line(type="telemetry_v9", sample=[1, 2, 3])
+    await puppet.say("```python\nprint(1)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done")
+    await puppet.finish()
+    await desk.expect_rest()
+    report = Report()
+    await desk.transcript.focus()
+    await desk.page.keyboard.press("[")
+    await expect(desk.page.get_by_role("toolbar", name="Reading")).to_be_visible()
+    await report.look(desk, "reading above")
+    await _find(desk, "words")
+    await desk.page.keyboard.press("Enter")
+    await report.look(desk, "finding")
+    await desk.page.keyboard.press("Escape")
+    await desk.page.keyboard.press("o")
+    await expect(desk.page.get_by_role("dialog", name="Prompts")).to_be_visible()
+    await report.look(desk, "prompts")
+    report.check()

@@ -1,0 +1,41 @@
+"""Windows over a session: their keys are their own."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.scripts import say, scene
+
+
+async def test_escape_closes_a_window_and_stops_nothing(emulated: Emulated, visit: Visit) -> None:
+    house = await emulated([scene(None, say("Begun. "), {"wait": 60}, say("Never."))])
+    desk = await visit(house)
+    await desk.start("go")
+    await desk.expect_words("Begun.")
+    await desk.page.get_by_role("main").focus()
+    await desk.page.keyboard.press("o")
+    prompts = desk.page.get_by_role("dialog", name="Prompts")
+    await expect(prompts).to_be_visible()
+    await desk.page.keyboard.press("Escape")
+    await expect(prompts).to_have_count(0)
+    await desk.expect_state(re.compile("Thinking|Writing"))
+    await expect(desk.stop_button).to_be_visible()
+    await desk.stop_button.click()
+    await desk.expect_rest()
+
+
+async def test_a_window_that_is_unfolded_keeps_its_answers_on_a_low_screen(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated([scene(None, say("Hello."))])
+    desk = await visit(house, width=1024, height=600)
+    await desk.page.keyboard.press("n")
+    window = desk.page.get_by_role("dialog", name="New session")
+    await window.get_by_text(re.compile("^Limits")).click()
+    start = window.get_by_role("button", name="Start")
+    box = await start.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 600
