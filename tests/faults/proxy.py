@@ -15,6 +15,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakSet
 
 __all__ = ["CALM", "FaultProxy", "Weather", "stormy"]
 
@@ -72,6 +73,7 @@ class FaultProxy:
         self._seed = seed
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._accepted_writers: WeakSet[asyncio.StreamWriter] = WeakSet()
 
     async def __aenter__(self) -> FaultProxy:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
@@ -84,15 +86,20 @@ class FaultProxy:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._accepted_writers:
+            writer.close()  # Also of those whose task was cancelled before it had begun.
         await self._server.wait_closed()
 
-    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        weather = self.weather(random.Random(f"{self._seed}:{self.connections}"))
-        task = asyncio.current_task()
-        assert task is not None
+        self._accepted_writers.add(writer)
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: writer.close())
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        weather = self.weather(random.Random(f"{self._seed}:{self.connections}"))
         try:
             await self._carry(weather, reader, writer)
         except (OSError, asyncio.CancelledError):
