@@ -93,13 +93,15 @@ class FaultProxy:
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self._accepted_writers.add(writer)
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        weather = self.weather(random.Random(f"{self._seed}:{self.connections}"))
+        task = asyncio.get_running_loop().create_task(self._serve(weather, reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: writer.close())
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        weather = self.weather(random.Random(f"{self._seed}:{self.connections}"))
+    async def _serve(
+        self, weather: Weather, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             await self._carry(weather, reader, writer)
         except (OSError, asyncio.CancelledError):
@@ -110,7 +112,7 @@ class FaultProxy:
     async def _carry(
         self, weather: Weather, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        behind, ahead = await asyncio.open_connection("127.0.0.1", self.target)
+        behind, ahead = await self._reach()
         upwards = asyncio.create_task(_relay(reader, ahead, weather, None))
         downwards = asyncio.create_task(_relay(behind, writer, weather, weather.end_after))
         try:
@@ -123,6 +125,15 @@ class FaultProxy:
             downwards.cancel()
             await asyncio.gather(upwards, downwards, return_exceptions=True)
             await _let_go(ahead)
+
+    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to the server; one that comes after its client has gone is closed."""
+        reaching = asyncio.ensure_future(asyncio.open_connection("127.0.0.1", self.target))
+        try:
+            return await asyncio.shield(reaching)
+        except asyncio.CancelledError:
+            (await reaching)[1].close()
+            raise
 
     async def _end(
         self,
