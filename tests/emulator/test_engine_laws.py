@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairlead.emulator.effects import Exit, Write
@@ -42,8 +42,20 @@ answers = st.builds(lambda body: {"type": "control_response", "response": body},
 lines = st.lists(values | requests | prompts | answers, max_size=6)
 
 
+def request(subtype: str, **fields: Any) -> dict[str, Any]:
+    body = {"subtype": subtype, **fields}
+    return {"type": "control_request", "request_id": "r", "request": body}
+
+
+def prompt(content: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": content}}
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 @given(messages=lines)
+@example([request("initialize", agents={"": None})])
+@example([request("mcp_set_servers", servers={"": None})])
+@example([prompt("a"), prompt([None]), prompt("b"), prompt([{"type": "text"}]), prompt("c")])
 @settings(max_examples=60, deadline=None)
 def test_no_line_of_json_breaks_the_engine(version: str, messages: list[Any]) -> None:
     emulated = engine(HELLO, version)

@@ -101,7 +101,8 @@ class Controls:
         session.is_initialized = True
         engine.hooks.register(request.get("hooks"))
         agents = request.get("agents")
-        session.agents |= agents if isinstance(agents, dict) else {}
+        if isinstance(agents, dict):
+            session.agents |= {name: one for name, one in agents.items() if isinstance(one, dict)}
         if request.get("jsonSchema") is not None:
             engine.want_structure(request["jsonSchema"])
         engine.mcp.host_is_ready(request.get("sdkMcpServers"))

@@ -55,10 +55,18 @@ def content_of(prompts: Iterable[Prompt]) -> Any:
     for number, prompt in enumerate(found):
         content = prompt.content
         own = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-        if number < len(found) - 1 and own and own[-1].get("type") == "text":
+        if number < len(found) - 1 and own and _is_text(own[-1]):
             own[-1] = {**own[-1], "text": own[-1]["text"] + "\n"}
         blocks += own
     return blocks
+
+
+def _is_text(block: Any) -> bool:
+    return (
+        isinstance(block, dict)
+        and block.get("type") == "text"
+        and isinstance(block.get("text"), str)
+    )
 
 
 class Inbox:

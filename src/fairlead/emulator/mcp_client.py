@@ -355,7 +355,8 @@ class McpClient:
                 self._engine.do(Disconnect(name))
         errors: dict[str, str] = {}
         for name in added:
-            server = Server(name=name, config=configs[name])
+            config = configs[name]
+            server = Server(name=name, config=config if isinstance(config, dict) else {})
             self.servers[name] = server
             self._start(server)
             await _over(server.work[0])
