@@ -60,6 +60,8 @@ check: setup $(NODE_STAMP)
 
 BROWSER := tests/e2e/browser
 OTHERS := tests --ignore $(BROWSER)
+# What it measures needs a machine of its own, so it is a benchmark's, not a test run's.
+SPEED := $(BROWSER)/test_performance.py
 
 # $(call pytest,which tests,how to spread them): what failed beside others gets one try alone.
 define pytest
@@ -78,15 +80,17 @@ test: check web
 	@echo "test: everything but the browser, without a network"
 	@$(call pytest,$(OTHERS),-n 2 --dist worksteal)
 	@echo "test: the web app in Chromium"
-	@$(call pytest,$(BROWSER),-n 2)
+	@$(call pytest,$(BROWSER) --ignore $(SPEED),-n 2)
 
 conformance: setup
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)
 	@$(BIN)/python -m tests.e2e.conformance $(ALL_CLI_VERSIONS)
 
-bench: setup
+bench: setup web
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.server_load
+	@$(BIN)/python -m tests.e2e.browser.chromium
+	@$(BIN)/pytest $(SPEED) -n 0 -q -s
 
 bless: setup
 	@$(BIN)/python -m tests.bless
