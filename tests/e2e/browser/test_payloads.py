@@ -57,6 +57,9 @@ new MutationObserver((records) => {
 }).observe(document, { subtree: true, childList: true, attributes: true });
 """
 
+WALKS = 5
+"""A page that still follows its end takes a walker along to it."""
+
 WALK = """async () => {
   const log = document.querySelector('[role=log]');
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -138,7 +141,10 @@ async def _perform(puppet: Puppet, payloads: list[str]) -> None:
 
 
 async def _check(desk: Desk, path: str, rows: int) -> None:
-    seen = await desk.page.evaluate(WALK)
+    for _ in range(WALKS):
+        seen = await desk.page.evaluate(WALK)
+        if seen["rows"] >= rows:
+            break
     assert seen["harmed"] is None, f"a script ran ({path})"
     assert seen["found"] == [], path
     assert seen["rows"] >= rows, "every row was drawn, and the guard has seen it"
