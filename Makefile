@@ -62,8 +62,6 @@ BROWSER := tests/e2e/browser
 OTHERS := tests --ignore $(BROWSER)
 # What it measures needs a machine of its own, so it is a benchmark's, not a test run's.
 SPEED := $(BROWSER)/test_performance.py
-# Its walk through a long conversation does not always reach every row yet; run by hand until then.
-PAYLOADS := $(BROWSER)/test_payloads.py
 
 # $(call pytest,which tests,how to spread them): what failed beside others gets one try alone.
 define pytest
@@ -82,7 +80,7 @@ test: check web
 	@echo "test: everything but the browser, without a network"
 	@$(call pytest,$(OTHERS),-n 2 --dist worksteal)
 	@echo "test: the web app in Chromium"
-	@$(call pytest,$(BROWSER) --ignore $(SPEED) --ignore $(PAYLOADS),-n 2)
+	@$(call pytest,$(BROWSER) --ignore $(SPEED),-n 2)
 
 conformance: setup
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)
