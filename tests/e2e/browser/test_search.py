@@ -1,0 +1,122 @@
+"""Search in sessions that the CLI made elsewhere, by model, and while they are still being read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.house import House
+from tests.e2e.browser.scripts import say, scene
+
+HELLO = [scene(None, say("You said: {{prompt}}"))]
+
+ELSEWHERE = {
+    "11111111-0000-4000-8000-000000000001": ("claude-opus-5-5", "The heron stands in the reeds."),
+    "11111111-0000-4000-8000-000000000002": ("claude-haiku-5-5", "The heron flew at dusk."),
+}
+
+
+def written_elsewhere(house: House, home: Path) -> None:
+    """Two sessions as a CLI keeps them, quiet for a while."""
+    folder = home / ".claude" / "projects" / "elsewhere"
+    folder.mkdir(parents=True)
+    for session, (model, words) in ELSEWHERE.items():
+        path = folder / f"{session}.jsonl"
+        lines = [json.dumps(one) for one in records(session, str(house.project), model, words)]
+        path.write_text("\n".join(lines) + "\n")
+        quiet = time.time() - 60
+        os.utime(path, (quiet, quiet))
+
+
+def records(session: str, cwd: str, model: str, words: str) -> list[dict[str, Any]]:
+    every = {"sessionId": session, "cwd": cwd, "version": "2.1.325", "isSidechain": False}
+    ask = {"role": "user", "content": "Where is the heron?"}
+    said: dict[str, Any] = {"id": f"msg_{session}", "role": "assistant", "model": model}
+    said |= {"type": "message", "content": [{"type": "text", "text": words}]}
+    first, second = f"a{session[1:]}", f"b{session[1:]}"
+    at = "2026-01-02T03:04:05.000Z"
+    return [
+        {**every, "type": "user", "uuid": first, "parentUuid": None, "timestamp": at,
+         "message": ask},
+        {**every, "type": "assistant", "uuid": second, "parentUuid": first, "timestamp": at,
+         "message": said},
+    ]  # fmt: skip
+
+
+async def until_read(data: Path) -> None:
+    """Wait for the search to know both; it looks for new files every few seconds."""
+    notes = data / "cli-search.json"
+    async with asyncio.timeout(60):
+        while not notes.exists() or not all(one in notes.read_text() for one in ELSEWHERE):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+
+
+async def test_a_session_of_the_cli_is_found_narrowed_by_model_and_opened_at_the_hit(
+    emulated: Emulated, visit: Visit, tmp_path: Path
+) -> None:
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    await desk.start("hello")  # So that there is a model to choose.
+    await desk.expect_rest()
+    written_elsewhere(house, tmp_path / "claude" / "home")
+    await expect(desk.listed("Where is the heron?")).to_have_count(2)
+    await until_read(tmp_path / "data")
+    page = desk.page
+    await page.goto(f"{house.base}/search")
+    field = page.get_by_role("combobox", name="Search all conversations")
+    options = page.get_by_role("listbox").get_by_role("option")
+    await field.fill("heron")
+    await expect(options).to_have_count(4)  # In both, what was asked and what was answered.
+    await page.get_by_role("combobox", name="Model", exact=True).select_option("claude-opus-5-5")
+    await expect(page).to_have_url(re.compile("model=claude-opus-5-5"))
+    await expect(options).to_have_count(2)
+    await expect(page.get_by_text("The heron flew")).to_have_count(0)
+    await field.fill("heron stands")
+    await expect(options).to_have_count(1)
+    await field.press("Enter")
+    await expect(page).to_have_url(re.compile("11111111-0000-4000-8000-000000000001"))
+    await desk.expect_words("The heron stands in the reeds.")
+
+
+async def test_enter_asks_again_what_was_not_found_yet(
+    emulated: Emulated, visit: Visit, tmp_path: Path
+) -> None:
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    page = desk.page
+    await page.goto(f"{house.base}/search")
+    field = page.get_by_role("combobox", name="Search all conversations")
+    await field.fill("heron")
+    await expect(page.get_by_role("status").filter(has_text="Nothing found")).to_be_visible()
+    written_elsewhere(house, tmp_path / "claude" / "home")
+    await until_read(tmp_path / "data")
+    await field.press("Enter")
+    await expect(page.get_by_role("listbox").get_by_role("option")).to_have_count(4)
+
+
+async def test_how_far_the_reading_of_other_sessions_has_come_is_shown(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    lobby = house.service.registry.lobby
+    side = desk.page.get_by_role("navigation", name="Sessions")
+    lobby.set_server(listing={"done": 1200, "total": 9000})
+    await expect(side).to_contain_text("1,200 of 9,000")
+    await expect(side.get_by_role("progressbar")).to_have_attribute("value", "1200")
+    lobby.set_server(listing=None, indexing={"done": 3, "total": 10})
+    await expect(side).to_contain_text("3 of 10")
+    await desk.page.goto(f"{house.base}/search")
+    main = desk.page.get_by_role("main")
+    await expect(main).to_contain_text("not all can be found yet")
+    await expect(main.get_by_role("progressbar")).to_have_attribute("max", "10")
+    lobby.set_server(indexing=None)
+    await expect(main.get_by_role("progressbar")).to_have_count(0)
