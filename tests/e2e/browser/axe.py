@@ -33,10 +33,11 @@ RUN = """async tags => {
         nodes: one.nodes.map(node => ({ at: node.target.join(" "), html: node.html, why: node.failureSummary })),
     }));
 }"""
+FITS = "() => document.documentElement.scrollWidth <= innerWidth"
 
 
 class Report:
-    """What axe found, in which state."""
+    """What axe found, in which state; and what did not fit the screen."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
@@ -49,6 +50,8 @@ class Report:
             await desk.page.evaluate(SOURCE.read_text(encoding="utf-8"))
         found: list[dict[str, Any]] = await desk.page.evaluate(RUN, list(TAGS))
         self.states.append(state)
+        if not await desk.page.evaluate(FITS):
+            self.violations.append(f"{self._prefix}{state}: wider than the screen")
         for one in found:
             for node in one["nodes"]:
                 why = " ".join(node["why"].split())
