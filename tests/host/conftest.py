@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.launching import python_launcher
 
 PROGRAM = Path(__file__).with_name("misbehaving.py")
 
@@ -17,10 +17,6 @@ Rude = Callable[[str], Path]
 @pytest.fixture
 def rude(tmp_path: Path) -> Rude:
     def make(mode: str) -> Path:
-        launcher = tmp_path / f"claude-{mode}"
-        command = shlex.join([sys.executable, str(PROGRAM), mode])
-        launcher.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-        launcher.chmod(0o755)
-        return launcher
+        return python_launcher(tmp_path / f"claude-{mode}", PROGRAM, mode)
 
     return make

@@ -16,7 +16,6 @@ import threading
 from typing import Any
 
 SESSION = "00000000-0000-4000-8000-000000000000"
-HOLD_OPEN = "import signal, sys; sys.stdout.write('held\\n'); sys.stdout.flush(); signal.pause()"
 
 
 def write(message: Any) -> None:
@@ -46,12 +45,35 @@ def respond(request_id: str, response: dict[str, Any] | None = None) -> None:
     write({"type": "control_response", "response": body})
 
 
+class Gush(threading.Thread):
+    """Numbered lines without end, until `stop`, whoever may read them; then their count."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.stopping = threading.Event()
+        self.lines = 0
+
+    def run(self) -> None:
+        sys.stdout.flush()
+        while not self.stopping.is_set():
+            line = json.dumps(delta(f"{self.lines:08} " + "x" * 120)) + "\n"
+            os.write(1, line.encode())
+            self.lines += 1
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.join()
+
+
 def grandchild() -> int:
     """A process in a session of its own that holds our stdout for ever."""
     child = subprocess.Popen(
         [sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True
     )
     return child.pid
+
+
+GUSH = Gush()
 
 
 def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misdeed
@@ -103,6 +125,9 @@ def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misd
         request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {}}
         write({"type": "control_request", "request_id": "ask-0", "request": request})
         return
+    elif mode == "gush":
+        GUSH.start()
+        return
     elif mode == "silent":
         return
     elif mode == "env":
@@ -116,7 +141,11 @@ def on_control(mode: str, message: dict[str, Any], state: dict[str, int]) -> Non
     if request["subtype"] == "initialize":
         respond(message["request_id"], {"commands": [], "models": []})
     elif request["subtype"] == "interrupt":
-        respond(message["request_id"], {"still_queued": []})
+        answer: dict[str, Any] = {"still_queued": []}
+        if mode == "gush":
+            GUSH.stop()
+            answer["lines"] = GUSH.lines
+        respond(message["request_id"], answer)
         if mode != "flood":
             write({"type": "result", "subtype": "error_during_execution", "is_error": False})
     elif request["subtype"] == "withdraw_please":

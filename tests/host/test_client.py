@@ -35,6 +35,7 @@ from fairlead.host.recording import read_recording
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import Malformed, Result, StreamEvent, Unknown
 from fairlead.wire.stream import ContentBlockDelta, TextDelta
+from tests.host.children import alive
 from tests.host.conftest import Rude
 
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
@@ -57,13 +58,6 @@ def text_of(messages: list[AnyMessage]) -> str:
         and isinstance(m.event, ContentBlockDelta)
         and isinstance(m.event.delta, TextDelta)
     )
-
-
-def alive(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 async def test_C22_an_interrupt_is_answered_while_100_000_messages_lie_unread(rude: Rude) -> None:

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import msgspec
@@ -17,15 +12,14 @@ from hypothesis import strategies as st
 
 from fairlead.errors import OptionError
 from fairlead.host.mcp import Server, check_server_name
-from fairlead.host.mcp_connection import Connection
-from fairlead.host.mcp_endpoint import McpEndpoint, open_endpoint
+from fairlead.host.mcp_endpoint import open_endpoint
 from fairlead.host.mcp_prompts import prompt
 from fairlead.host.mcp_resources import resource
 from fairlead.host.mcp_results import Image
 from fairlead.host.tool_context import ToolContext
 from fairlead.host.tools import tool
-
-LIMIT_S = 5.0
+from tests.host.mcp_asking import LIMIT_S, ask, connected, request
+from tests.launching import run_python
 
 
 @tool("add", "adds")
@@ -82,25 +76,6 @@ def offer() -> Server:
         version="1",
         instructions="Count with it.",
     )
-
-
-def request(method: str, params: Any = None, request_id: Any = 7) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": request_id, "method": method}
-    return message if params is None else {**message, "params": params}
-
-
-async def ask(endpoint: McpEndpoint, message: Any) -> dict[str, Any]:
-    answer = await asyncio.wait_for(endpoint.handle(message), LIMIT_S)
-    assert answer is not None
-    return answer
-
-
-@asynccontextmanager
-async def connected(server: Server) -> AsyncIterator[tuple[Connection, list[dict[str, Any]]]]:
-    sent: list[dict[str, Any]] = []
-    connection = server.connect(sent.append)
-    yield connection, sent
-    await asyncio.wait_for(connection.aclose(), LIMIT_S)
 
 
 RESULTS = [
@@ -486,14 +461,7 @@ def test_nothing_heavy_is_imported_before_a_foreign_server_is_bridged() -> None:
         "m.open_endpoint(m.Server('calc'));"
         "print(sorted({'mcp', 'mcp_types', 'pydantic', 'anyio'} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert run_python(program) == ("[]\n", "")
 
 
 # laws

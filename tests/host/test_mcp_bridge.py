@@ -17,8 +17,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from fairlead.errors import OptionError
 from fairlead.host.mcp_bridge import Bridge
 from fairlead.host.mcp_endpoint import McpEndpoint, open_endpoint
+from tests.host.mcp_asking import LIMIT_S, ask, request
 
-LIMIT_S = 10.0
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 HELLO = {
     "protocolVersion": "2025-11-25",
@@ -27,21 +27,10 @@ HELLO = {
 }
 
 
-def request(method: str, params: Any = None, request_id: Any = 7) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": request_id, "method": method}
-    return message if params is None else {**message, "params": params}
-
-
 def call(name: str, request_id: Any = 7, **arguments: Any) -> dict[str, Any]:
     meta = {"claudecode/toolUseId": "toolu_0002", "progressToken": request_id}
     params = {"name": name, "arguments": arguments, "_meta": meta}
     return request("tools/call", params, request_id)
-
-
-async def ask(endpoint: McpEndpoint, message: Any) -> dict[str, Any]:
-    answer = await asyncio.wait_for(endpoint.handle(message), LIMIT_S)
-    assert answer is not None
-    return answer
 
 
 async def shake_hands(endpoint: McpEndpoint) -> dict[str, Any]:

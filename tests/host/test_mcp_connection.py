@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -16,27 +14,7 @@ from fairlead.host.mcp_connection import Connection
 from fairlead.host.mcp_endpoint import McpEndpoint
 from fairlead.host.tool_context import ToolContext
 from fairlead.host.tools import tool
-
-LIMIT_S = 5.0
-
-
-def request(method: str, params: Any = None, request_id: Any = 7) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": request_id, "method": method}
-    return message if params is None else {**message, "params": params}
-
-
-async def ask(endpoint: McpEndpoint, message: Any) -> dict[str, Any]:
-    answer = await asyncio.wait_for(endpoint.handle(message), LIMIT_S)
-    assert answer is not None
-    return answer
-
-
-@asynccontextmanager
-async def connected(server: Server) -> AsyncIterator[tuple[Connection, list[dict[str, Any]]]]:
-    sent: list[dict[str, Any]] = []
-    connection = server.connect(sent.append)
-    yield connection, sent
-    await asyncio.wait_for(connection.aclose(), LIMIT_S)
+from tests.host.mcp_asking import LIMIT_S, ask, connected, request
 
 
 class Gate:

@@ -11,6 +11,7 @@ import pytest
 
 from fairlead.errors import AgentNotFound, OptionError, ProcessError
 from fairlead.host.process import Graces, Process
+from tests.host.children import alive
 
 QUICK = Graces(after_eof=0.3, after_term=0.3, after_kill=5.0)
 PATIENT = Graces(after_eof=20.0, after_term=20.0, after_kill=5.0)
@@ -44,13 +45,6 @@ class Child:
 @pytest.fixture
 async def child() -> Child:
     return Child()
-
-
-def alive(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 async def test_C17_output_comes_whole_and_the_exit_code_after_it(

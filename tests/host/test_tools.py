@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import datetime
 import functools
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +19,7 @@ from fairlead.errors import OptionError
 from fairlead.host.tool_context import ToolContext
 from fairlead.host.tool_parameters import ArgumentsError
 from fairlead.host.tools import Tool, tool
+from tests.launching import run_python
 
 
 class Colour(Enum):
@@ -378,14 +376,7 @@ print("ended")
 
 
 def test_a_plain_function_that_never_returns_does_not_keep_the_program_alive() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED_FOR_EVER],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert (done.stdout, done.stderr) == ("ended\n", "")
+    assert run_python(BLOCKED_FOR_EVER) == ("ended\n", "")
 
 
 # the context

@@ -25,6 +25,7 @@ from fairlead.host.prompts import PromptState
 from fairlead.host.readers import Reader
 from fairlead.host.reception import Reception
 from fairlead.host.recording import Recorder
+from fairlead.host.tap import Tap
 from fairlead.host.turn import Turn
 from fairlead.wire.blocks import Block, TextBlock
 from fairlead.wire.control import CliRequest
@@ -47,6 +48,7 @@ class Client(Controls):
         self.initialized: dict[str, Any] = {}
         """The CLI's answer to `initialize`: commands, models, account, …"""
         self._link: Link | None = None
+        self._tap = Tap()
         self._observers: list[Observer] = []
         self._endpoints: dict[str, McpEndpoint] = {}
 
@@ -97,7 +99,7 @@ class Client(Controls):
         )
         prefix = f"fairlead-{uuid.uuid4().hex[:8]}"
         engine = Engine(id_prefix=prefix, line_limit=options.line_limit)
-        link = Link(engine, reception.answer, on_stderr=options.on_stderr)
+        link = Link(engine, reception.answer, on_stderr=options.on_stderr, tap=self._tap)
         link.observers += self._observers
         if options.record is not None:
             link.observers.append(Recorder(options.record))
@@ -217,6 +219,22 @@ class Client(Controls):
         self._observers.append(observer)
         if self._link is not None:
             self._link.observers.append(observer)
+
+    def pause_reading(self) -> None:
+        """Leave what the CLI writes in its pipe: it waits there, and nothing is lost.
+
+        For an observer that cannot keep up. Answers to requests of the host still come, as long
+        as what stands before them is not too much.
+        """
+        self._tap.close()
+        if self._link is not None:
+            self._link.turn_tap()
+
+    def resume_reading(self) -> None:
+        """Read what the CLI writes again."""
+        self._tap.open()
+        if self._link is not None:
+            self._link.turn_tap()
 
     @property
     def session_id(self) -> str | None:

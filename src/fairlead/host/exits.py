@@ -22,7 +22,12 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "inside a container",
     ),
     (
-        r"Not logged in|Please run /login|Invalid API key|authentication_failed",
+        r"Invalid API key",
+        "the API key it uses is not accepted. Put a valid one into ANTHROPIC_API_KEY, or where "
+        "apiKeyHelper in its settings takes it from",
+    ),
+    (
+        r"Not logged in|Please run /login|authentication_failed",
         "it is not logged in. Run `claude` once and sign in, or set ANTHROPIC_API_KEY",
     ),
     (

@@ -27,6 +27,7 @@ from fairlead.host.process import Graces, Process
 from fairlead.host.prompts import PromptMoved
 from fairlead.host.readers import Reader
 from fairlead.host.reception import Unanswerable
+from fairlead.host.tap import Tap
 from fairlead.host.turn import TurnBook
 from fairlead.wire.control import (
     CliRequest,
@@ -76,6 +77,7 @@ class Link:
         engine: Engine,
         answerer: Answerer,
         on_stderr: Callable[[str], object] | None = None,
+        tap: Tap | None = None,
     ) -> None:
         self.engine = engine
         self.turns = TurnBook()
@@ -85,6 +87,7 @@ class Link:
         """Why the process ended, if it should not have."""
         self.closing = False
         self._answerer = answerer
+        self._tap = tap or Tap()
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -146,6 +149,15 @@ class Link:
             for happening in happenings:
                 self._act_on(happening)
         self._set_timer()
+        if self._tap.closed:
+            self.turn_tap()
+
+    def turn_tap(self) -> None:
+        """Read the CLI's output or leave it in its pipe, as the tap says."""
+        if self._tap.flows(answer_awaited=bool(self.engine.pending_to_cli)):
+            self.process.resume_reading()
+        else:
+            self.process.pause_reading()
 
     def check_open(self, action: str) -> None:
         """Raise unless something can still be sent."""
@@ -154,6 +166,7 @@ class Link:
 
     def _on_stdout(self, chunk: bytes) -> None:
         engine = self.engine
+        self._tap.took(len(chunk))
         before = engine.control_lines
         try:
             messages = engine.feed(chunk)

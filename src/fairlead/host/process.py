@@ -114,6 +114,7 @@ class Process:
         self._stdin: asyncio.WriteTransport | None = None
         self._stdin_state = _Stdin()
         self._readers: list[asyncio.ReadTransport] = []
+        self._gone = False
         self._pipes_ended: list[asyncio.Future[None]] = []
         self._mark = ""
         self._closing: asyncio.Task[int] | None = None
@@ -152,6 +153,16 @@ class Process:
             self._readers.append(transport)
             self._pipes_ended.append(ended)
         self._stdin, self._stdin_state = await loop.connect_write_pipe(_Stdin, child.stdin)
+
+    def pause_reading(self) -> None:
+        """Leave what the program writes to stdout in the pipe; when that is full, it waits."""
+        if self._readers and not self._gone:
+            self._readers[0].pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read stdout again."""
+        if self._readers:
+            self._readers[0].resume_reading()
 
     def write(self, line: bytes) -> None:
         """Queue one whole line for stdin; a no-op once the process is gone."""
@@ -215,6 +226,9 @@ class Process:
 
     async def _finish(self, returncode: int) -> None:
         """Read the rest, close the pipes, kill what was left behind, then tell."""
+        # What is left is no more than the pipe holds: it is read though somebody has enough.
+        self._gone = True
+        self.resume_reading()
         self._signal_group(signal.SIGKILL)
         await asyncio.to_thread(_sweep, self._mark)
         await asyncio.wait(self._pipes_ended, timeout=DRAIN_S)
