@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.transcript.facts import Decided, PlanShown, ProcessExited
+from fairlead.transcript.facts import Decided, PlanShown, ProcessExited, Stopped
 from fairlead.wire.inputs import AnswerError
 from tests.transcript.recordings import fold, stream
 from tests.transcript.story import (
@@ -101,12 +101,39 @@ def test_T83_several_wait_at_once_and_are_answered_in_any_order() -> None:
     assert story.host(deny("1")).pending() == ()
 
 
+@pytest.mark.parametrize(("state", "last"), [("running", allow), ("denied", deny)])
+@pytest.mark.parametrize("first", [allow, deny])
+def test_T83_a_call_that_is_asked_about_twice_waits_for_both_answers(
+    first: Any, state: str, last: Any
+) -> None:
+    # F-19: the CLI waits for an answer to each of its requests, whatever they are about.
+    changed = asks(request_id="again", input={"command": "rm -rf ~"})
+    story = Story().cli(init(), calls(), asks(), changed)
+    assert [(one.id, one.input["command"]) for one in story.pending()] == [
+        ("asked", "ls"),
+        ("again", "rm -rf ~"),
+    ]
+    story.host(first("again"))
+    assert (story.tool().state, [one.id for one in story.pending()]) == ("awaiting", ["asked"])
+    story.host(last("asked"))
+    assert (story.tool().state, story.pending()) == (state, ())
+    assert outcomes(story) == ["answered", "answered"]
+
+
+@pytest.mark.parametrize(("state", "answer"), [("running", allow), ("denied", deny)])
+def test_T83_a_call_goes_by_the_answer_when_its_other_request_is_withdrawn(
+    state: str, answer: Any
+) -> None:
+    story = Story().cli(init(), calls(), asks(), asks(request_id="again"))
+    story.host(answer("again")).cli(withdraws())
+    assert (story.tool().state, outcomes(story)) == (state, ["answered", "cancelled"])
+
+
 ENDS: list[tuple[str, Any]] = [
     ("answered", lambda story: story.host(allow())),
     ("answered", lambda story: story.host(AnswerError(request_id="asked", error="cannot"))),
     ("cancelled", lambda story: story.cli(withdraws())),
     ("superseded", lambda story: story.cli(gives("decided elsewhere"))),
-    ("superseded", lambda story: story.cli(asks(request_id="again"))),
     ("process_ended", lambda story: story.host(ProcessExited(returncode=-9))),
 ]
 
@@ -178,6 +205,40 @@ def test_T87_who_decided_is_known_told_before_or_after(first: bool) -> None:
     decision = story.tool().decision
     assert decision is not None
     assert decision["by"] == "Ada"
+
+
+STOPS: list[tuple[str, Any]] = [
+    ("cancelled", lambda story: story.cli(withdraws())),
+    ("superseded", lambda story: story.cli(result("stopped", subtype="error_during_execution"))),
+    ("process_ended", lambda story: story.host(ProcessExited(returncode=0, expected=True))),
+]
+
+
+@pytest.mark.parametrize(("outcome", "end"), STOPS, ids=[outcome for outcome, _ in STOPS])
+def test_T139_who_stopped_the_turn_or_the_process_is_known(outcome: str, end: Any) -> None:
+    story = end(Story().cli(init(), calls(), asks()).host(Stopped("Ada")))
+    (settled,) = story.transcript.settled
+    assert (settled.outcome, settled.stopped_by, settled.by) == (outcome, "Ada", None)
+
+
+def test_T139_a_denial_that_stops_ends_the_other_requests_too() -> None:
+    story = Story().cli(init(), calls(), asks(), asks(request_id="other"))
+    story.host(Decided("asked", "Ada"), deny(interrupt=True)).cli(withdraws("other"))
+    ends = [(one.outcome, one.by, one.stopped_by) for one in story.transcript.settled]
+    assert ends == [("answered", "Ada", None), ("cancelled", None, "Ada")]
+
+
+def test_T139_a_stop_is_forgotten_with_its_turn() -> None:
+    story = Story().cli(init(), calls(), asks()).host(Stopped("Ada")).cli(result("stopped"))
+    story.cli(init(), asks(request_id="later"), withdraws("later"))
+    assert [one.stopped_by for one in story.transcript.settled] == ["Ada", None]
+
+
+def test_T139_a_stop_that_the_cli_refused_stopped_nothing() -> None:
+    refused = {"subtype": "error", "request_id": "ours", "error": "no"}
+    story = Story().cli(init(), calls(), asks()).host(Stopped("Ada"), ask("interrupt"))
+    story.cli({"type": "control_response", "response": refused}, withdraws())
+    assert [one.stopped_by for one in story.transcript.settled] == [None]
 
 
 @pytest.mark.parametrize("version", ["2.1.38", "2.1.325"])

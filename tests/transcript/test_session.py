@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.transcript.facts import Forked, ProcessStarted
 from tests.transcript.recordings import fold, stream
 from tests.transcript.story import Story, answers, ask, fresh, init, result, system
 
@@ -155,3 +156,12 @@ def test_T111_every_version_tells_who_it_is(version: str) -> None:
     assert session.version == version
     assert session.model
     assert len(session.tools) > 10
+
+
+def test_T140_a_fork_has_no_id_of_the_session_whose_past_it_begins_with() -> None:
+    story = Story().cli(init(session_id="s-0"), result(), init(), result()).host(Forked())
+    session = story.transcript.session
+    assert (session.id, session.previous_ids, session.model) == (None, (), "m")
+    assert len(story.transcript.turns) == 2
+    session = story.host(ProcessStarted("s-1")).cli(init(session_id="s-2")).transcript.session
+    assert (session.id, session.previous_ids) == ("s-2", ())

@@ -38,6 +38,7 @@ def on_response(fold: Fold, message: ControlResponse) -> None:
             take(fold, sent.fields, plain.mapping(body.response))
     elif sent.subtype == "interrupt":
         fold.memory.interrupting = False
+        fold.memory.stopped_by = None
     if sent.subtype == "initialize":
         pending.rearm(fold, body.pending_permission_requests)
         pending.rearm(fold, body.pending_user_dialog_requests)

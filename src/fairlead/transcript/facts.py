@@ -1,7 +1,7 @@
 """What the host knows and the wire does not say; fed to the reducer like messages.
 
 The CLI never tells that its process started or died, what becomes of the prompts in the host's
-own queue, or who took a decision. The last four facts are for `history`, whose files have
+own queue, who took a decision, who stopped it, or whose past this is. The last four facts are for `history`, whose files have
 neither the first nor the last line of a turn.
 """
 
@@ -18,6 +18,7 @@ __all__ = [
     "Decided",
     "Described",
     "Fact",
+    "Forked",
     "PlanShown",
     "ProcessExited",
     "ProcessStarted",
@@ -25,6 +26,7 @@ __all__ = [
     "PromptEdited",
     "PromptHeld",
     "PromptsReordered",
+    "Stopped",
     "TurnEnded",
     "TurnStarted",
 ]
@@ -42,6 +44,10 @@ class ProcessExited(Struct, frozen=True, kw_only=True):
     returncode: int | None = None
     expected: bool = False
     stderr: str = ""
+
+
+class Forked(Struct, frozen=True):
+    """All that came before is the past of another session, which this one begins with."""
 
 
 class PromptHeld(Struct, frozen=True):
@@ -72,6 +78,12 @@ class Decided(Struct, frozen=True):
     """Who answered a request of the CLI: a person, a policy, a program."""
 
     request_id: str
+    by: str
+
+
+class Stopped(Struct, frozen=True):
+    """Who is about to stop the turn or the process: a person, a program."""
+
     by: str
 
 
@@ -116,11 +128,13 @@ class TurnEnded(Struct, frozen=True):
 Fact: TypeAlias = (
     ProcessStarted
     | ProcessExited
+    | Forked
     | PromptHeld
     | PromptEdited
     | PromptsReordered
     | PromptCancelled
     | Decided
+    | Stopped
     | PlanShown
     | Described
     | Accounted

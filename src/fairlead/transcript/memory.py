@@ -88,6 +88,8 @@ class Notes:
 
     requests: dict[str, SentRequest] = field(default_factory=dict)
     deciders: dict[str, str] = field(default_factory=dict)
+    stopped_by: str | None = None
+    """Who is stopping the turn or the process right now."""
 
     thinking_tokens: int | None = None
     retry: str | None = None

@@ -209,6 +209,9 @@ class Settled(Row, frozen=True, kw_only=True):
     """answered, cancelled, superseded, or process_ended."""
     answer: dict[str, Any] | None = None
     by: str | None = None
+    """Who answered it."""
+    stopped_by: str | None = None
+    """Who stopped the turn or the process it was asked in, if that is how it ended."""
 
 
 class Task(Row, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ def open_turn(fold: Fold, origin: str | None = None) -> str:
     memory.turn = turn
     memory.origin_hint = None
     memory.turn_has_init = memory.turn_has_words = memory.interrupting = False
+    memory.stopped_by = None
     memory.foldable.clear()
     return turn
 

@@ -1,7 +1,8 @@
 """Requests of the CLI that a person must answer, keyed by request id, several at once.
 
 Each leaves `pending` once and stands in `settled` with how it ended: answered, cancelled (the
-CLI withdrew it), superseded (it was settled without an answer, or asked anew), process_ended.
+CLI withdrew it), superseded (what it is about was settled without an answer), process_ended. A
+call may be asked about more than once: each request is one of its own, for the CLI waits for each.
 Hooks and MCP messages are the host's own business and are not here.
 """
 
@@ -13,7 +14,7 @@ import msgspec
 
 from fairlead.transcript import plain
 from fairlead.transcript.calls import new_call, readable, tool_item
-from fairlead.transcript.facts import Decided, PlanShown
+from fairlead.transcript.facts import Decided, PlanShown, Stopped
 from fairlead.transcript.fold import Fold
 from fairlead.transcript.model import FINAL_TOOL_STATES, Pending, Settled, UnknownItem
 from fairlead.wire.control import (
@@ -37,6 +38,7 @@ __all__ = [
     "on_decided",
     "on_plan_shown",
     "on_request",
+    "on_stopped",
     "rearm",
     "supersede",
 ]
@@ -92,6 +94,7 @@ def on_answer(fold: Fold, answer: Answer) -> None:
     _settle(fold, request, "answered", response)
     if plain.mapping(response).get("interrupt") is True:
         fold.memory.interrupting = True
+        fold.memory.stopped_by = fold.memory.deciders.get(request.id)
     if request.tool is not None:
         _decide(fold, request, response)
 
@@ -111,7 +114,7 @@ def on_cancel(fold: Fold, message: ControlCancelRequest) -> None:
     request = fold.get("pending", message.request_id)
     if request is not None:
         _settle(fold, request, "cancelled", None)
-        _resume(fold, request.tool)
+        _go_on(fold, request.tool)
 
 
 def on_decided(fold: Fold, fact: Decided) -> None:
@@ -124,6 +127,11 @@ def on_decided(fold: Fold, fact: Decided) -> None:
     item = fold.item(settled.tool) if settled.tool is not None else None
     if item is not None and plain.mapping(item.decision).get("request") == settled.id:
         fold.set("items", item.id, decision={**item.decision, "by": fact.by})
+
+
+def on_stopped(fold: Fold, fact: Stopped) -> None:
+    """Somebody stops the turn or the process, and with it what waits for an answer."""
+    fold.memory.stopped_by = fact.by
 
 
 def on_plan_shown(fold: Fold, fact: PlanShown) -> None:
@@ -158,7 +166,6 @@ def _ask_for_tool(fold: Fold, request_id: str, request: CanUseTool) -> None:
         fold.set("items", item_id, input=request.input)
     else:
         item_id = item.id
-        supersede(fold, item_id)
     if item is None or item.state not in FINAL_TOOL_STATES:
         fold.set("items", item_id, state="awaiting")
     title = request.title or request.display_name or readable(request.tool_name)[0]
@@ -230,6 +237,7 @@ def _settle(fold: Fold, request: Pending, outcome: str, answer: dict[str, Any] |
             outcome=outcome,
             answer=answer,
             by=fold.memory.deciders.get(request.id),
+            stopped_by=None if outcome == "answered" else fold.memory.stopped_by,
         ),
     )
     still_open = fold.memory.open_pending.get(request.tool or "")
@@ -262,18 +270,18 @@ def _decide(fold: Fold, request: Pending, response: dict[str, Any]) -> None:
         fold.set("items", item.id, input=given, decision={**decision, "asked": request.input})
     else:
         fold.set("items", item.id, decision=decision)
-    if behavior == "deny" and item.state not in FINAL_TOOL_STATES:
-        fold.set("items", item.id, state="denied")
-    else:
-        _resume(fold, request.tool)
+    _go_on(fold, request.tool)
 
 
-def _resume(fold: Fold, item_id: str | None) -> None:
-    """A call that waited for this request goes on, if it waits for no other."""
+def _go_on(fold: Fold, item_id: str | None) -> None:
+    """A call that waited for this request runs, or was denied, if it waits for no other."""
     item = fold.item(item_id) if item_id is not None else None
-    if item is None or item.state != "awaiting" or fold.memory.open_pending.get(item.id):
+    if item is None or item.state in FINAL_TOOL_STATES or fold.memory.open_pending.get(item.id):
         return
-    fold.set("items", item.id, state="running", started=fold.at)
+    if plain.mapping(item.decision).get("behavior") == "deny":
+        fold.set("items", item.id, state="denied")
+    elif item.state == "awaiting":
+        fold.set("items", item.id, state="running", started=fold.at)
 
 
 def _update(update: Any) -> Any:

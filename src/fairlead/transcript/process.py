@@ -55,5 +55,6 @@ def _end_everything(fold: Fold) -> None:
     pairing.close_tools(fold, everything=True)
     queue.lose_waiting(fold)
     fold.memory.requests.clear()
+    fold.memory.stopped_by = None
     fold.memory.compacting = False
     fold.memory.cli_state = None

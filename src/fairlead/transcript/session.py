@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from fairlead.transcript import plain
-from fairlead.transcript.facts import Described
+from fairlead.transcript.facts import Described, Forked
 from fairlead.transcript.fold import Fold
 from fairlead.wire.events import ActiveGoal, PromptSuggestion
 from fairlead.wire.system import CommandsChanged, Init, SessionTitleChanged
@@ -127,6 +127,11 @@ def describe(fold: Fold, fact: Described) -> None:
     }
     told = {name: value for name, value in known.items() if value is not None}
     fold.put("session", **told, **fast_mode(fact.fast_mode, None))
+
+
+def on_forked(fold: Fold, fact: Forked) -> None:
+    """The ids so far are those of the session whose past this is; our own is told by our CLI."""
+    fold.put("session", id=None, previous_ids=())
 
 
 def on_title_changed(fold: Fold, message: SessionTitleChanged) -> None:

@@ -97,6 +97,7 @@ def close_turn(fold: Fold, outcome: str) -> None:
     fold.set("turns", memory.turn, ended=fold.at, outcome=outcome)
     memory.turn = None
     memory.turn_has_init = memory.turn_has_words = memory.interrupting = False
+    memory.stopped_by = None
     memory.compacting = memory.just_compacted = False
     memory.thinking_tokens = None
     memory.foldable.clear()
