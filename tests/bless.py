@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fairlead.server.typescript import generate
+from fairlead.server.typescript import FOLDER, write
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,8 +18,8 @@ def main() -> None:
     for module in MODULES:
         sys.stderr.write(f"bless: {module}\n")
         subprocess.run([sys.executable, "-m", module], cwd=ROOT, check=True)
-    sys.stderr.write("bless: web/src/protocol/messages.ts\n")
-    (ROOT / "web" / "src" / "protocol" / "messages.ts").write_text(generate())
+    sys.stderr.write(f"bless: {FOLDER}\n")
+    write(ROOT / FOLDER)
 
 
 if __name__ == "__main__":

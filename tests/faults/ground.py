@@ -6,8 +6,6 @@ import asyncio
 import json
 import random
 import shlex
-import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +19,8 @@ from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.service import Service, open_service
 from tests.faults.robot import Robot
+from tests.launching import executable, python_launcher
+from tests.waiting import until
 
 __all__ = ["Ground", "ground", "read_log", "scripted_agent", "teed_agent"]
 
@@ -29,27 +29,18 @@ QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
 RESTLESS = Limits(ping_s=0.3, dead_s=2.0, slow_s=2.0, restart_delays_s=(0.0,))
 """Signs of life so often that a robot soon knows a dead network from a quiet one."""
 
-STEP_S = 0.01
-
 
 def scripted_agent(folder: Path, log: Path, files: Path | None = None) -> Path:
     """The CLI that does what its prompt says, as an executable file."""
-    command = shlex.join([sys.executable, str(AGENT), str(log)])
     kept = f"export AGENT_FILES={shlex.quote(str(files))}\n" if files else ""
-    return _executable(folder / "claude-scripted", f'{kept}exec {command} "$@"')
+    return python_launcher(folder / "claude-scripted", AGENT, log, before=kept)
 
 
 def teed_agent(folder: Path, log: Path, agent: Path) -> Path:
     """Another CLI whose stdin is written down on its way."""
     tee = f"tee -a {shlex.quote(str(log))} | {shlex.quote(str(agent))}"
     probe = f'[ "$1" = --version ] && exec {shlex.quote(str(agent))} --version'
-    return _executable(folder / "claude-teed", f'{probe}\n{tee} "$@"')
-
-
-def _executable(path: Path, text: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
+    return executable(folder / "claude-teed", f'{probe}\n{tee} "$@"')
 
 
 def read_log(log: Path) -> list[dict[str, Any]]:
@@ -104,9 +95,12 @@ class Ground:
 
     async def until(self, what: Callable[[], Any], patience_s: float = 100.0) -> None:
         """Wait for something to become true, within bounds."""
-        async with asyncio.timeout(patience_s):
-            while not what():  # noqa: ASYNC110 - it is true in another process first
-                await asyncio.sleep(STEP_S)
+        await until(what, patience_s)
+
+    def unstored(self, session: str) -> int:
+        """Bytes that a session has read of its CLI and not stored."""
+        live = self.service.registry.sessions.loaded(session)
+        return live.journal.bytes if live is not None else 0
 
     def at_rest(self, session: str) -> bool:
         """Whether a session has nothing left to do, and all of it is stored."""
@@ -137,10 +131,7 @@ async def ground(
     ) as service:
         running = asyncio.create_task(service.run())
         made = Ground(service=service, folder=folder, policy=policy, log=log, running=running)
-        began = time.monotonic()
-        while not service._server.started:  # uvicorn has no event for it
-            assert time.monotonic() - began < 10
-            await asyncio.sleep(STEP_S)
+        await until(lambda: service._server.started)  # uvicorn has no event for it
         yield made
         if not running.done():
             await made.stop()

@@ -16,6 +16,8 @@ import sys
 from pathlib import Path
 from typing import Self
 
+from tests.waiting import until
+
 __all__ = ["Nursery", "Server"]
 
 ROOT = Path(__file__).parents[2]
@@ -32,12 +34,12 @@ class Server:
 
     async def ready(self) -> Self:
         """Wait until it says how to get in."""
-        async with asyncio.timeout(PATIENCE_S):
-            while not self.link:
-                words = self.said.read_text().split() if self.said.exists() else []
-                self.link = next((one for one in words if "/#code=" in one), "")
-                await asyncio.sleep(0.003)
+        self.link = await until(self._told_link, PATIENCE_S)
         return self
+
+    def _told_link(self) -> str:
+        words = self.said.read_text().split() if self.said.exists() else []
+        return next((one for one in words if "/#code=" in one), "")
 
     @property
     def base(self) -> str:
@@ -110,9 +112,7 @@ class Nursery:
 
     async def ended(self, server: Server) -> None:
         """Wait until a server is gone; the nursery reaps it."""
-        async with asyncio.timeout(PATIENCE_S):
-            while server.alive:  # noqa: ASYNC110 - not our child
-                await asyncio.sleep(0.005)
+        await until(lambda: not server.alive, PATIENCE_S)
 
 
 def main() -> None:

@@ -74,6 +74,7 @@ class FaultProxy:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._accepted_writers: WeakSet[asyncio.StreamWriter] = WeakSet()
+        self._closed = False
 
     async def __aenter__(self) -> FaultProxy:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
@@ -82,6 +83,7 @@ class FaultProxy:
 
     async def __aexit__(self, *exc_info: object) -> None:
         assert self._server is not None
+        self._closed = True
         self._server.close()
         for task in tuple(self._tasks):
             task.cancel()
@@ -91,6 +93,9 @@ class FaultProxy:
         await self._server.wait_closed()
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closed:
+            writer.close()  # It was at the door when that was shut.
+            return
         self.connections += 1
         self._accepted_writers.add(writer)
         weather = self.weather(random.Random(f"{self._seed}:{self.connections}"))
@@ -121,6 +126,7 @@ class FaultProxy:
                 self.ends[weather.end] += 1
                 await self._end(weather, writer, ahead, upwards)
         finally:
+            ahead.transport.abort()  # Before any wait, in which the end of the proxy may come.
             upwards.cancel()
             downwards.cancel()
             await asyncio.gather(upwards, downwards, return_exceptions=True)

@@ -122,7 +122,7 @@ class Robot:
             try:
                 await self.connect_once()
             except ConnectionRefusedError:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # A client's own pace: nobody tells it of a new server.
                 continue
             except (OSError, TimeoutError, websockets.WebSocketException):
                 pass
@@ -202,7 +202,7 @@ class Robot:
             self._news.set()
             if slow:
                 self.counts["read slowly"] += 1
-                await asyncio.sleep(self.rng.uniform(0.0, 0.1))
+                await asyncio.sleep(self.rng.uniform(0.0, 0.1))  # What makes it a slow one.
 
     # Messages
 

@@ -26,6 +26,7 @@ from tests.faults.checker import Findings, check
 from tests.faults.ground import read_log, scripted_agent
 from tests.faults.killable import Nursery, Server
 from tests.faults.robot import GOOD, Robot
+from tests.waiting import until
 
 KILLS = int(os.environ.get("FAIRLEAD_KILLS", "25"))
 """In each of two lanes, which run at the same time."""
@@ -97,7 +98,7 @@ class Lane:
             wanted = frames + self.rng.randint(1, 25)
             with contextlib.suppress(TimeoutError):
                 await self.until(lambda: self.robot._frames >= wanted, 1.0)
-        await asyncio.sleep(self.rng.uniform(0.0, 0.05))
+        await asyncio.sleep(self.rng.uniform(0.0, 0.05))  # Any moment will do; that is the test.
         await self.kill(server)
         await self.hang_up()
 
@@ -140,9 +141,7 @@ class Lane:
             await asyncio.gather(self._running, return_exceptions=True)
 
     async def until(self, what: Any, patience_s: float = 20.0) -> None:
-        async with asyncio.timeout(patience_s):
-            while not what():  # noqa: ASYNC110 - what is waited for is in another process
-                await asyncio.sleep(0.002)
+        await until(what, patience_s)
 
     async def last(self) -> Findings:
         """Whether the session still works, and the judgement on everything."""

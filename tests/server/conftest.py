@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
-import sys
 import urllib.error
 import urllib.request
 import uuid
@@ -21,6 +19,7 @@ from fairlead.host.process import Graces
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.service import Service, open_service
+from tests.launching import python_launcher
 
 AGENT = Path(__file__).with_name("agent.py")
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
@@ -136,10 +135,7 @@ class Client:
 async def served(tmp_path: Path) -> AsyncIterator[Served]:
     project = tmp_path / "project"
     project.mkdir()
-    launcher = tmp_path / "claude-scripted"
-    command = shlex.join([sys.executable, str(AGENT), str(tmp_path / "agent.log")])
-    launcher.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-    launcher.chmod(0o755)
+    launcher = python_launcher(tmp_path / "claude-scripted", AGENT, tmp_path / "agent.log")
     async with open_service(
         data=tmp_path / "data",
         options=Options(agent=launcher, graces=QUICK),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
-import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -25,7 +23,9 @@ from fairlead.server.registry import Registry
 from fairlead.store.devices import Device
 from fairlead.store.imports import CliSessions
 from fairlead.store.sqlite import SqliteStore
+from tests.launching import python_launcher
 from tests.server.robots import Robot
+from tests.waiting import until
 
 AGENT = Path(__file__).with_name("agent.py")
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
@@ -58,20 +58,13 @@ class Stage:
         self.store = store or SqliteStore(folder / "data")
         self.limits = limits or Limits(restart_delays_s=(0.0,), store_retry_s=0.1)
         self.policy = policy or Policy(roots=(folder,))
-        self.agent = agent or self._launcher()
+        self.agent = agent or python_launcher(folder / "claude-scripted", AGENT, self.log)
         self.cli = CliSessions(self.projects) if cli else None
         self.clock = clock
         self.registry: Registry
         self.desk = device()
         self._n = 0
         self._client = uuid.uuid4().hex
-
-    def _launcher(self) -> Path:
-        path = self.folder / "claude-scripted"
-        command = shlex.join([sys.executable, str(AGENT), str(self.log)])
-        path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-        path.chmod(0o755)
-        return path
 
     async def __aenter__(self) -> Stage:
         await self.store.start()
@@ -119,11 +112,7 @@ class Stage:
 
     async def until(self, what: Callable[[], Any]) -> Any:
         """Wait for something to become true, within bounds."""
-        async with asyncio.timeout(PATIENCE_S):
-            # What is waited for may be in another process, which has no event to wait on.
-            while not (found := what()):  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-        return found
+        return await until(what, PATIENCE_S)
 
     async def state(self, session: str, *states: str) -> LiveSession:
         """Wait until a session is in one of some states."""
@@ -170,7 +159,7 @@ class Stage:
 
     def lobby(self, to: str) -> dict[str, dict[str, Any]]:
         """The rows of a list of the lobby."""
-        return {row["id"]: row for row in self.registry.lobby.section(to)}
+        return {row["id"]: row for row in msgspec.to_builtins(self.registry.lobby.section(to))}
 
 
-__all__ = ["LOBBY", "PATIENCE_S", "Stage", "device"]
+__all__ = ["AGENT", "LOBBY", "PATIENCE_S", "Stage", "device"]

@@ -17,6 +17,7 @@ from fairlead.server.messages import FromClient, IntentResult
 from fairlead.server.policy import MODES, Policy
 from tests.server.conftest import Served
 from tests.server.stage import Stage, device
+from tests.waiting import until
 
 ROLES = ("viewer", "approver", "operator", "owner")
 WAIT = {"wait": 1}
@@ -118,21 +119,22 @@ async def test_R11_an_answer_for_one_request_is_none_for_another(tmp_path: Path)
         assert len(stage.told("control_response")) == 2
 
 
-async def test_R11_a_tool_call_that_is_asked_about_anew_is_answered_as_it_is_now(
+async def test_R11_a_call_that_is_asked_about_twice_is_answered_twice_each_as_it_was_seen(
     tmp_path: Path,
 ) -> None:
     async with Stage(tmp_path) as stage:
         session = await stage.new()
         evil = ask("b", tool_use_id="same", input={"command": "rm -rf ~"})
-        await stage.say(session, ask("a", tool_use_id="same"), evil, WAIT)
-        live = stage.live(session)
-        await stage.until(lambda: [one.id for one in live.transcript.pending] == ["b"])
-        old = {"id": "a", "input_sha256": input_sha256({"command": "make"})}
-        late = await stage.act(decide(session, old))
-        assert (late.code, late.result["decision"]) == ("already_resolved", "superseded")
-        crossed = await stage.act(decide(session, {**old, "id": "b"}))
+        await stage.say(session, ask("a", tool_use_id="same"), evil, {"wait": 2})
+        first, second = await stage.pending(session, 2)
+        crossed = await stage.act(decide(session, {**first, "id": second["id"]}))
         assert crossed.code == "stale"
-        assert [one for one in stage.answers().values() if one.get("behavior") == "allow"] == []
+        assert (await stage.act(decide(session, first))).ok
+        assert (await stage.act(decide(session, second, "deny"))).ok
+        await stage.state(session, "idle")
+        told = stage.answers()
+        assert (told["a"]["behavior"], told["b"]["behavior"]) == ("allow", "deny")
+        assert told["a"]["updatedInput"] == {"command": "make"}
 
 
 # T-19
@@ -267,9 +269,7 @@ async def test_R9_no_control_request_passes_as_it_is(served: Served, subtype: st
     client = await served.client()
     session = await client.new_session()
     log = served.project.parent / "agent.log"
-    async with asyncio.timeout(20):
-        while not log.exists() or "initialize" not in log.read_text():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await until(lambda: log.exists() and "initialize" in log.read_text())
     request = {"subtype": subtype, "mode": "bypassPermissions", "servers": {"x": {"command": "x"}}}
     raw: list[dict[str, Any]] = [
         {"type": "control_request", "request_id": "r", "request": request},

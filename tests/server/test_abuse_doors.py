@@ -483,6 +483,21 @@ async def test_R5_a_code_that_was_photographed_is_worth_nothing_later(served: Se
     assert codes.redeem("photo", now=60.1) is None
 
 
+async def test_R5_a_code_that_was_photographed_in_time_brings_nobody_in_unseen(
+    served: Served,
+) -> None:
+    code = served.service.doors.invite("owner")
+    asked = {"code": code, "name": "The owner's phone"}
+    status, body, _ = await served.http("/api/pair", method="POST", body=asked, origin=served.base)
+    assert status == 202
+    thief = {"authorization": f"Bearer {json.loads(body)['token']}"}
+    for kind, method, path in routes(served):
+        if kind == "http" and (kind, method, path) not in OPEN_TO_ALL:
+            data = b"{}" if method == "POST" else None
+            seen, _, _ = await served.http(filled(path), method=method, body=data, **thief)
+            assert seen == 401, path
+
+
 # T-35
 
 

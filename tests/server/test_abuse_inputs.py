@@ -28,9 +28,12 @@ from fairlead.server.library import ServerLibrary
 from fairlead.server.limits import Limits
 from fairlead.server.messages import FromClient
 from fairlead.server.policy import Policy
+from fairlead.server.session_rows import listed
+from fairlead.store.sessions import SessionRow
+from tests.launching import python_launcher
 from tests.server.conftest import Client, Served
 from tests.server.raw_requests import RawSocket, ask, frame, status_of, upgrade
-from tests.server.stage import Stage
+from tests.server.stage import AGENT, Stage
 
 CANARY = "the canary sings"
 
@@ -66,12 +69,9 @@ KNOWN_FLAGS = {
 
 def dumper(folder: Path) -> Path:
     """A CLI that writes down how it was started."""
-    script, launcher = folder / "dumper.py", folder / "claude-dumper"
+    script = folder / "dumper.py"
     script.write_text(DUMPER)
-    command = shlex.join([sys.executable, str(script), str(folder / "dump.log")])
-    launcher.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-    launcher.chmod(0o755)
-    return launcher
+    return python_launcher(folder / "claude-dumper", script, folder / "dump.log")
 
 
 def dumped(folder: Path) -> list[dict[str, Any]]:
@@ -220,7 +220,8 @@ async def test_R9_a_session_of_the_cli_opens_no_folder_that_sessions_may_not_wor
     served: Served,
 ) -> None:
     rows = served.service.registry.lobby
-    rows.put("sessions", {"id": "cli", "cwd": "/", "last_activity": 0.0, "live": False})
+    row = SessionRow(id="cli", cwd="/", source="cli")
+    rows.put("sessions", listed(row, None, live=False))
     library = ServerLibrary(served.service.registry, served.service.store, lambda: 0)
     assert "/" not in library.roots()
     rows.remove("sessions", "cli")
@@ -487,13 +488,12 @@ async def test_R14_a_strange_line_of_the_cli_is_kept_and_the_session_goes_on(
     text = ODD[name].replace("\n", " ")
     odd = tmp_path / "odd.txt"
     odd.write_text(text)
-    agent = tmp_path / "claude-odd"
-    inner = Path(__file__).with_name("agent.py")
-    agent.write_text(
-        f'#!/bin/sh\n[ "$1" = --version ] || {{ cat {shlex.quote(str(odd))}; echo; }}\n'
-        f'exec {shlex.join([sys.executable, str(inner), str(tmp_path / "agent.log")])} "$@"\n'
+    agent = python_launcher(
+        tmp_path / "claude-odd",
+        AGENT,
+        tmp_path / "agent.log",
+        before=f'[ "$1" = --version ] || {{ cat {shlex.quote(str(odd))}; echo; }}\n',
     )
-    agent.chmod(0o755)
     async with Stage(tmp_path, agent=agent, policy=Policy(roots=(tmp_path,))) as stage:
         session = await stage.new(prompt="hello")
         live = await stage.state(session, "idle")

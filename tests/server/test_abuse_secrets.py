@@ -22,6 +22,7 @@ from fairlead.server.redaction import Redacting, log_to, redacted
 from tests.server.conftest import Served
 from tests.server.stage import Stage
 from tests.server.test_abuse_inputs import dumped, dumper
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -118,9 +119,7 @@ async def test_R12_no_secret_that_came_by_any_way_is_found_afterwards(tmp_path: 
             ))  # fmt: skip
             new = {"kind": "new_session", "cwd": str(tmp_path / "project"), "prompt": "hello"}
             await socket.send(json.dumps({"type": "intent", "n": 1, "intent": new}))
-            async with asyncio.timeout(20):
-                while not was_prompted(tmp_path):  # noqa: ASYNC110 - in another process
-                    await asyncio.sleep(0.02)
+            await until(lambda: was_prompted(tmp_path))
         data_files = found_files(tmp_path / "data")
     finally:
         server.send_signal(signal.SIGTERM)

@@ -78,6 +78,26 @@ async def test_B21_approve_reject_and_answer(served: Served) -> None:
     assert (await client.hear("result"))["subtype"] == "success"
 
 
+async def test_B21_of_two_requests_about_one_call_an_answer_means_the_one_that_was_told(
+    served: Served,
+) -> None:
+    client = await bridge(served)
+    await started(client)
+    evil = ask(given={"command": "rm -rf ~"}, tool_use_id="same")
+    words = json.dumps([ask(tool_use_id="same"), evil, {"wait": 2}])
+    await client.say(type="input", text=words)
+    request = await client.hear("permission_request")
+    assert request["input"] == {"command": "npm test"}
+    await client.say(type="approve", id=request["toolUseId"])
+    request = await client.hear("permission_request")
+    assert request["input"] == {"command": "rm -rf ~"}
+    await client.say(type="reject", id=request["toolUseId"])
+    assert (await client.hear("result"))["subtype"] == "success"
+    log = (served.project.parent / "agent.log").read_text().splitlines()
+    told = [json.loads(line) for line in log if '"control_response"' in line]
+    assert [one["response"]["response"]["behavior"] for one in told] == ["allow", "deny"]
+
+
 async def test_B21_sessions_are_listed_stopped_and_resumed(served: Served) -> None:
     client = await bridge(served)
     session = await started(client)

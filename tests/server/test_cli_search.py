@@ -117,5 +117,4 @@ async def test_B39_the_first_list_tells_its_progress_to_everybody(tmp_path: Path
     write_files(tmp_path / "cli-projects", REAL[0])
     async with Stage(tmp_path, cli=True) as stage:
         await stage.until(lambda: stage.registry.lobby.ids("sessions"))
-        server = stage.registry.lobby.section("server")
-        assert server["listing"] is None
+        assert stage.registry.lobby.section("server").listing is None

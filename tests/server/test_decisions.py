@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,9 @@ from fairlead.server.intents import (
     Decide,
     DecidePlan,
     Interrupt,
+    Stop,
 )
-from fairlead.server.messages import LOBBY, IntentResult
+from fairlead.server.messages import LOBBY
 from fairlead.server.policy import Policy
 from tests.server.stage import Stage, device
 
@@ -126,33 +125,6 @@ async def test_the_first_valid_answer_wins_and_the_others_learn_whose_it_was(
         late = await stage.act(decide(session, row), OPERATOR)
         assert (late.code, late.result) == ("already_resolved", {"by": "phone", "decision": "deny"})
         assert (await answer(stage))["message"] == "no"
-
-
-async def test_of_answers_at_the_same_time_exactly_one_reaches_the_cli(tmp_path: Path) -> None:
-    pairs = 60
-    rng = random.Random(19)
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        asks = [ask(f"ask-{n}", tool_use_id=f"t{n}") for n in range(pairs)]
-        await stage.say(session, *asks, {"wait": pairs})
-        rows = await stage.pending(session, pairs)
-        rng.shuffle(rows)
-
-        async def race(row: dict[str, Any]) -> list[IntentResult]:
-            both = [(decide(session, row), APPROVER), (decide(session, row, "deny"), OPERATOR)]
-            rng.shuffle(both)
-            return list(await asyncio.gather(*(stage.act(one, who) for one, who in both)))
-
-        results = await asyncio.gather(*(race(row) for row in rows))
-        await stage.state(session, "idle")
-        for one, other in results:
-            assert sorted((one.ok, other.ok)) == [False, True]
-            loser = other if one.ok else one
-            winner = one if one.ok else other
-            assert loser.code == "already_resolved"
-            assert loser.result["decision"] == winner.result["decision"]
-        assert len(stage.told("control_response")) == pairs
-        assert len(stage.answers()) == pairs
 
 
 async def test_a_request_that_the_cli_withdrew_cannot_be_answered(tmp_path: Path) -> None:
@@ -381,6 +353,16 @@ async def test_an_interrupt_ends_a_request_for_everybody(tmp_path: Path) -> None
         assert robot.state is not None
         assert robot.state["inbox"] == []
         assert result.code in ("already_resolved", "not_found")
+
+
+@pytest.mark.parametrize("stop", [Interrupt, Stop])
+async def test_whoever_was_asked_is_told_who_stopped_it(tmp_path: Path, stop: Any) -> None:
+    async with Stage(tmp_path) as stage:
+        session, row = await asked(stage)
+        assert (await stage.act(stop(session=session), OPERATOR)).ok
+        live = await stage.state(session, "idle", "ended")
+        (settled,) = live.transcript.settled
+        assert (settled.id, settled.stopped_by, settled.by) == (row["id"], "laptop", None)
 
 
 def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import re
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from fairlead.host.options import Options
+from fairlead.host.process import Graces
+from fairlead.host.tap import RESERVE_BYTES
 from fairlead.server.journal import Journal
 from fairlead.server.limits import Limits
+from fairlead.server.live_session import LiveSession
 from fairlead.server.loading import Loaded
 from fairlead.server.log_lines import event_of, fed_by
 from fairlead.store.audit import AuditRecord
@@ -19,7 +26,16 @@ from fairlead.store.intents import IntentOutcome
 from fairlead.store.log import Event, NewEvent, StoreUnavailable
 from fairlead.transcript.facts import PromptCancelled
 from fairlead.transcript.reduce import Fed
+from fairlead.wire.blocks import TextBlock
+from fairlead.wire.inputs import Prompt
+from tests.host.children import CHUNK_BYTES, is_full
+from tests.host.conftest import Rude, rude
 from tests.server.stage import Stage
+from tests.waiting import until
+
+__all__ = ["rude"]
+
+NUMBERED = re.compile(rb'"text": ?"(\d{8}) ')
 
 
 class Gate:
@@ -45,6 +61,31 @@ class Gate:
             raise StoreUnavailable("the disk is full", code="disk_full")
         self.kept += [one.line for one in new]
         return len(self.kept)
+
+
+UNSTORED = 300_000
+QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
+
+
+@asynccontextmanager
+async def gushing(options: Options) -> AsyncIterator[tuple[LiveSession, Gate]]:
+    """A session whose CLI will not stop, on a store that can be shut."""
+    gate = Gate()
+    gate.open.set()
+    limits = Limits(unstored_bytes=UNSTORED)
+    live = LiveSession("s", gate, limits, published=lambda *_: None)
+    live.reserve()
+    await live.start(options)
+    try:
+        yield live, gate
+    finally:
+        gate.open.set()
+        await live.close()
+
+
+def numbers(lines: list[bytes]) -> list[int]:
+    """The numbers of the lines that a gushing CLI wrote."""
+    return [int(found[1]) for found in map(NUMBERED.search, lines) if found]
 
 
 def fact(n: int) -> Fed:
@@ -107,6 +148,45 @@ async def test_a_flood_that_cannot_be_stored_is_stopped_and_goes_on_when_it_can(
     await journal.close()
 
 
+async def test_B40_a_cli_waits_while_the_store_lags_and_still_hears_an_interrupt(
+    rude: Rude, tmp_path: Path
+) -> None:
+    options = Options(agent=rude("gush"), cwd=tmp_path, graces=QUICK)
+    async with gushing(options) as (live, gate):
+        await live.prompts.hold(Prompt(uuid=str(uuid.uuid4()), content=(TextBlock(text="go"),)))
+        gate.open.clear()
+        client = live.running()
+        await until(lambda: live.journal.full and is_full(client.pid))
+        assert live.journal.bytes < UNSTORED + 2 * CHUNK_BYTES
+        async with asyncio.timeout(10):
+            answer = await client.interrupt()
+        assert live.journal.bytes < UNSTORED + 2 * (RESERVE_BYTES + CHUNK_BYTES)
+        gate.open.set()
+        await live.journal.flush()
+        await until(lambda: not client.busy)
+        await live.journal.flush()
+        assert numbers(gate.kept) == list(range(answer["lines"]))
+
+
+async def test_B40_a_cli_that_is_started_while_the_store_lags_waits_from_the_first(
+    rude: Rude, tmp_path: Path
+) -> None:
+    options = Options(agent=rude("gush"), cwd=tmp_path, graces=QUICK)
+    async with gushing(options) as (live, gate):
+        await live.stop()
+        gate.open.clear()
+        while not live.journal.full:
+            live.note([fact(1)])
+        before = live.journal.bytes
+        live.reserve()
+        await live.start(options)
+        client = live.running()
+        await client.send("go")
+        await until(lambda: is_full(client.pid))
+        assert live.journal.bytes - before < CHUNK_BYTES
+        gate.open.set()
+
+
 async def test_the_stored_events_fold_to_what_was_shown(tmp_path: Path) -> None:
     async with Stage(tmp_path) as stage:
         session = await stage.new()
@@ -131,7 +211,7 @@ async def test_a_client_sees_nothing_that_is_not_in_the_log(tmp_path: Path) -> N
             if robot.seq != seen:
                 seen = robot.seq or 0
                 assert await stage.store.last_seq(session) >= seen
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.002)  # A client's pace: one frame, then the next.
         await live.journal.flush()
         robot.drain(1e9)
         assert robot.seq == live.seq == await stage.store.last_seq(session)

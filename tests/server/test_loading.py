@@ -15,7 +15,7 @@ from fairlead.server.checkpoints import Checkpoints
 from fairlead.server.limits import Limits
 from fairlead.server.loading import Loaded
 from fairlead.server.log_lines import event_of
-from fairlead.server.sessions import RUNNING
+from fairlead.server.session_book import RUNNING
 from fairlead.store.code_version import code_version
 from fairlead.store.folder import DATABASE
 from fairlead.store.log import IN, Event, NewEvent, StoredSnapshot

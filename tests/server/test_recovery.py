@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import uuid
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from fairlead.server.intents import Fork, NewSession, Resume, Send, Stop
+from fairlead.server.intents import NewSession, Resume, Send, Stop
 from fairlead.server.limits import Limits
 from fairlead.server.live_session import LiveSession
 from fairlead.server.loading import Loaded
@@ -25,6 +25,8 @@ from fairlead.store.connection import connect
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.writer import Pace
 from fairlead.transcript.model import PromptItem
+from tests.host.children import CHUNK_BYTES, is_full
+from tests.server.cli_file import cli_file
 from tests.server.stage import Stage
 
 ASK = {"ask": {"id": "ask-1", "input": {"command": "make"}}}
@@ -142,7 +144,7 @@ async def main() -> None:
             print("seen", robot.seq, "pending", flush=True)
         else:
             print("seen", robot.seq, flush=True)
-        await asyncio.sleep(0.004)
+        await asyncio.sleep(0.004)  # A client's pace: one frame, then the next.
 
 asyncio.run(main())
 """
@@ -241,7 +243,7 @@ async def test_a_full_disk_refuses_inputs_pauses_what_is_shown_and_recovers_by_i
         assert (refused.ok, refused.code) == (False, "unavailable")
         assert "disk is full" in (refused.message or "")
         lobby = stage.registry.lobby
-        await stage.until(lambda: lobby.section("server")["store"]["state"] == "disk_full")
+        await stage.until(lambda: lobby.section("server").store.state == "disk_full")
         for now in range(5):
             robot.drain(float(now))
         assert (robot.seq or 0) <= await store.last_seq(session)
@@ -258,7 +260,7 @@ async def test_a_full_disk_refuses_inputs_pauses_what_is_shown_and_recovers_by_i
         assert again.transcript.items[:2] == live.transcript.items[:2]
 
 
-async def test_a_cli_whose_words_cannot_be_stored_is_stopped_until_they_can(tmp_path: Path) -> None:
+async def test_B40_a_cli_whose_words_cannot_be_stored_waits_until_they_can(tmp_path: Path) -> None:
     pages = [200]
 
     def limited(path: Path, read_only: bool) -> sqlite3.Connection:
@@ -271,38 +273,18 @@ async def test_a_cli_whose_words_cannot_be_stored_is_stopped_until_they_can(tmp_
     async with Stage(tmp_path, store=store, limits=limits) as stage:
         session = await stage.new()
         await stage.state(session, "ready")
-        await stage.say(session, {"flood": 60_000})
+        await stage.say(session, {"flood": 20_000})
         live = stage.live(session)
         await stage.until(lambda: live.journal.full)
-        pid = live.client.pid if live.client else 0
-        status = Path(f"/proc/{pid}/status")
-        await stage.until(lambda: "State:\tT" in status.read_text())
-        assert live.journal.bytes < 6_000_000
+        pid = live.running().pid
+        await stage.until(lambda: is_full(pid))
+        assert live.journal.bytes < limits.unstored_bytes + 2 * CHUNK_BYTES
         pages[0] = 1_000_000
         await stage.state(session, "idle")
-        assert any("word59999 " in getattr(one, "text", "") for one in live.transcript.items)
+        assert any("word19999 " in getattr(one, "text", "") for one in live.transcript.items)
 
 
 # Going on with a session
-
-
-def cli_file(stage: Stage, cli_id: str, cwd: str) -> None:
-    """A transcript file as a CLI keeps it."""
-    folder = stage.projects / "some-folder"
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp = "2026-01-02T03:04:05.000Z"
-    common = {"sessionId": cli_id, "cwd": cwd, "version": "2.1.325", "timestamp": stamp}
-    prompt = {"role": "user", "content": "an old question"}
-    words = [{"type": "text", "text": "an old answer"}]
-    said = {"id": "msg_1", "role": "assistant", "model": "big", "content": words}
-    first, second = str(uuid.uuid4()), str(uuid.uuid4())
-    lines = [
-        {**common, "type": "user", "uuid": first, "parentUuid": None, "message": prompt},
-        {**common, "type": "assistant", "uuid": second, "parentUuid": first, "message": said},
-    ]
-    path = folder / f"{cli_id}.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
-    os.utime(path, (1_000_000.0, 1_000_000.0))
 
 
 async def stopped_session(stage: Stage) -> tuple[str, str]:
@@ -406,41 +388,23 @@ async def test_a_session_of_the_cli_is_listed_and_can_be_looked_at_but_not_touch
         assert result.code == "not_found"
 
 
-# Forks
-
-
-async def test_a_fork_has_the_history_up_to_the_message_it_was_made_at(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new(prompt="first")
-        live = await stage.state(session, "idle")
-        at = live.transcript.items[1].id
-        await stage.say(session, text="second")
-        await stage.until(lambda: len(live.transcript.turns) == 2)
-        await stage.state(session, "idle")
-        result = await stage.act(Fork(session=session, at=at))
-        assert result.ok, result
-        forked = await stage.registry.sessions.load(result.result["session"])
-        texts = [getattr(item, "text", "") for item in forked.transcript.items]
-        assert texts[:2] == ["first", "first"]
-        assert "second" not in texts
-        await stage.until(lambda: len(stage.told("argv")) == 2)
-        argv = stage.told("argv")[1]["argv"]
-        assert f"--resume={live.transcript.session.id}" in argv
-        assert "--fork-session" in argv
-        assert f"--resume-session-at={live.transcript.line_of(at)}" in argv
-        assert stage.lobby("sessions")[forked.id]["parent"] == session
-        assert len(live.transcript.turns) == 2  # the first one is as it was
-
-
-async def test_a_fork_at_nothing_is_refused(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new(prompt="first")
-        await stage.state(session, "idle")
-        result = await stage.act(Fork(session=session, at="no-such-item"))
-        assert result.code == "not_found"
-        fresh = await stage.new()
-        result = await stage.act(Fork(session=fresh))
-        assert (result.code, result.result["check"]) == ("conflict", "no_id")
+async def test_a_session_that_is_used_elsewhere_is_free_again_when_it_is_quiet(
+    tmp_path: Path,
+) -> None:
+    now = time.time()
+    limits = Limits(cull_every_s=0.02)
+    async with Stage(tmp_path, cli=True, limits=limits, clock=lambda: now) as stage:
+        cli_id = str(uuid.uuid4())
+        path = cli_file(stage, cli_id, str(stage.project))
+        os.utime(path, (now, now))
+        await stage.until(lambda: cli_id in stage.lobby("sessions"))
+        row = stage.lobby("sessions")[cli_id]
+        assert (row["status"]["state"], row["live"]) == ("elsewhere", True)
+        refused = await stage.act(Resume(session=cli_id))
+        assert (refused.code, refused.result["check"]) == ("conflict", "in_use")
+        now += 200.0  # Nothing writes to it any more, and nothing says so.
+        await stage.until(lambda: not stage.lobby("sessions")[cli_id]["live"])
+        assert stage.lobby("sessions")[cli_id]["status"]["state"] == ""
 
 
 # Ending

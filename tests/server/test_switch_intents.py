@@ -65,7 +65,7 @@ async def test_the_next_process_of_a_session_starts_in_its_fast_mode(tmp_path: P
         sessions = stage.registry.sessions
 
         def settings() -> Any:
-            return sessions.options_for(sessions.row(session)).settings.value
+            return sessions.starter.options_for(sessions.row(session)).settings.value
 
         assert settings() is None
         await stage.act(SetFastMode(session=session, on=True))

@@ -70,11 +70,11 @@ async def test_B32_usage_is_summed_by_time_project_and_model(tmp_path: Path) -> 
             NewEvent(OUT, result(0.9, "r3", opus=usage_of(0.9, 30)), 25.0),
         ])  # fmt: skip
         found = await usage.report([0.0, 15.0, 30.0])
-    rows = [(row["bucket"], row["model"], row["cost_usd"]) for row in found["rows"]]
+    rows = [(row.bucket, row.model, row.cost_usd) for row in found.rows]
     assert rows == [(0, "opus", 0.5), (1, "haiku", 0.3), (1, "opus", 0.9)]
-    assert found["turns"] == [1, 2]
-    assert found["rows"][2]["output_tokens"] == 60
-    assert found["first"] == 10.0
+    assert found.turns == (1, 2)
+    assert found.rows[2].output_tokens == 60
+    assert found.first == 10.0
 
 
 async def test_B32_a_forks_copied_past_is_counted_once(tmp_path: Path) -> None:
@@ -85,19 +85,19 @@ async def test_B32_a_forks_copied_past_is_counted_once(tmp_path: Path) -> None:
         await store.append("fork", past)
         await store.append("fork", [STARTED, NewEvent(OUT, result(0.2, "r2"), 11.0)])
         found = await usage.report([0.0, 100.0])
-    assert [row["cost_usd"] for row in found["rows"]] == [0.7]
+    assert [row.cost_usd for row in found.rows] == [0.7]
 
 
 async def test_what_came_since_the_last_question_is_in_the_next_answer(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "data") as store:
         usage = Usage(tmp_path / "data", lambda: store.epoch)
-        assert (await usage.report([0.0, 1.0]))["first"] is None
+        assert (await usage.report([0.0, 1.0])).first is None
         await store.append("one", [STARTED, NewEvent(OUT, result(0.5, "r1"), 0.5)])
-        assert (await usage.report([0.0, 1.0]))["turns"] == [1]
+        assert (await usage.report([0.0, 1.0])).turns == (1,)
         await store.append("one", [NewEvent(OUT, result(0.6, "r2"), 0.7)])
         found = await usage.report([0.0, 1.0])
-    assert found["turns"] == [2]
-    assert found["rows"][0]["cost_usd"] == pytest.approx(0.6)
+    assert found.turns == (2,)
+    assert found.rows[0].cost_usd == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize("bounds", [[], [1.0], [2.0, 1.0], [0.0, float("nan")], [0.0] * 600])

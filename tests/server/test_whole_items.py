@@ -53,3 +53,31 @@ async def test_B38_what_is_not_there_is_not_found(served: Served) -> None:
     for path in (f"{session}/item?id=nothing", f"{session}/item", "nobody/item?id=x"):
         status, answer = await get(served, f"/api/sessions/{path}", client.token)
         assert (status, answer["code"]) == (404, "not_found")
+
+
+async def test_B38_a_turn_and_a_settled_request_are_given_as_a_whole_too(served: Served) -> None:
+    client = await served.client()
+    session = await client.new_session([{"ask": {"id": "ask-1"}}, {"wait": 1}])
+    request = await client.pending(session)
+    command = "echo " + "x" * 20_000
+    result = await client.intend(
+        "decide",
+        session=session,
+        request_id="ask-1",
+        input_sha256=request["input_sha256"],
+        decision="allow_edited",
+        input={"command": command},
+    )
+    assert result["ok"], result
+    await client.ending(session)
+    await client.say(type="close", document=session)
+    await client.say(type="open", document=session)
+    state = (await client.hear("snapshot", document=session))["state"]
+    assert state["settled"][0]["cut"]["answer"] > len(command)
+    path = f"/api/sessions/{session}/item?id="
+    status, settled = await get(served, f"{path}ask-1&of=settled", client.token)
+    assert (status, settled["answer"]["updatedInput"]) == (200, {"command": command})
+    status, turn = await get(served, f"{path}{state['turns'][0]['id']}&of=turns", client.token)
+    assert (status, turn["outcome"]) == (200, "success")
+    assert (await get(served, f"{path}ask-1", client.token))[0] == 404
+    assert (await get(served, f"{path}ask-1&of=tasks", client.token))[1]["code"] == "bad_message"

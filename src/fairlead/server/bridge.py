@@ -224,17 +224,16 @@ class _BridgeClient:
     # Within
 
     def _rows(self, *, live: bool) -> list[dict[str, Any]]:
-        rows = self._registry.lobby.section("sessions")
-        chosen = [row for row in rows if row["live"] or not live]
-        chosen.sort(key=lambda row: row["last_activity"], reverse=True)
+        chosen = [row for row in self._registry.lobby.sessions() if row.live or not live]
+        chosen.sort(key=lambda row: row.last_activity, reverse=True)
         return [
             {
-                "sessionId": row["id"],
-                "projectPath": row["cwd"],
-                "title": row["title"],
-                "status": row["status"].get("state", ""),
-                "lastActivity": row["last_activity"],
-                "model": row["model"],
+                "sessionId": row.id,
+                "projectPath": row.cwd,
+                "title": row.title,
+                "status": row.status.state,
+                "lastActivity": row.last_activity,
+                "model": row.model,
             }
             for row in chosen
         ]

@@ -7,6 +7,7 @@ Pure. Holds what the bridge's client was told of one session, and turns snapshot
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -86,7 +87,7 @@ class BridgeView:
         for turn in self.state["turns"]:
             if turn["outcome"] is not None and self._once(f"turn:{turn['id']}"):
                 out.append(_result(turn))
-        for row in self.state["pending"]:
+        for row in self._askable():
             if self._once(f"pending:{row['id']}"):
                 out.append(_permission_request(row))
         if quietly:
@@ -96,6 +97,13 @@ class BridgeView:
             return told
         self._ended_before_sending = None
         return told + self._tell_status(self._status_now())
+
+    def _askable(self) -> Iterable[dict[str, Any]]:
+        """Of the requests about one call the first: an answer names the call, and means this."""
+        first: dict[str, dict[str, Any]] = {}
+        for row in self.state["pending"]:
+            first.setdefault(row.get("tool") or row["id"], row)
+        return first.values()
 
     def _still_resting(self) -> bool:
         """Whether the rest that the state shows is the one from before the prompt that was sent.

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import uuid
 
+from fairlead.server import lobby_rows
 from fairlead.server.decorate import SessionSource
 from fairlead.server.session_rows import cli_row
 from fairlead.server.sessions import Sessions
-from fairlead.store.imports import Changed, CliSessions, Progress
+from fairlead.store.imports import Changed, CliSession, CliSessions, Progress
 from fairlead.transcript.transcript import Transcript
 
 __all__ = ["CliDocuments"]
@@ -28,6 +29,8 @@ class CliDocuments:
         self._seqs: dict[str, int] = {}
         self._sources: dict[str, SessionSource] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
+        self._in_use: set[str] = set()
+        """Sessions that are listed as written by another process."""
         self._watching: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -65,7 +68,8 @@ class CliDocuments:
         return self._sources.get(document)
 
     async def cull(self) -> None:
-        """Follow no longer what nobody looks at."""
+        """Follow no longer what nobody looks at, and list what has become quiet as that."""
+        self._settle()
         hub = self._sessions.hub
         for document in [one for one in self._following if not hub.followers(one)]:
             task = self._following.pop(document)
@@ -87,6 +91,21 @@ class CliDocuments:
             beside=source.turns_of,
         )
 
+    def _show(self, found: CliSession, now: float) -> None:
+        live = found.is_live(now)
+        (self._in_use.add if live else self._in_use.discard)(found.id)
+        self._sessions.lobby.put("sessions", cli_row(found, live))
+
+    def _settle(self) -> None:
+        """A process that ends writes nothing, so that its session becomes quiet without a change."""
+        now = self._sessions.clock()
+        for name in tuple(self._in_use):
+            found = self._cli.find(name) if self._cli is not None else None
+            if found is None:
+                self._in_use.discard(name)
+            elif not found.is_live(now):
+                self._show(found, now)
+
     async def _follow(self, cli: CliSessions, document: str) -> None:
         first = True
         async for transcript in cli.follow(document):
@@ -101,7 +120,7 @@ class CliDocuments:
     def _tell(self, progress: Progress) -> None:
         """How far a long look has come; nothing when it is done."""
         done = progress.done >= progress.total
-        told = None if done else {"done": progress.done, "total": progress.total}
+        told = None if done else lobby_rows.Progress(progress.done, progress.total)
         self._sessions.lobby.set_server(listing=told)
 
     def _list(self, changed: Changed) -> None:
@@ -111,9 +130,10 @@ class CliDocuments:
         now = self._sessions.clock()
         for found in changed.sessions:
             if found.id in own:
+                self._in_use.discard(found.id)
                 self._sessions.lobby.remove("sessions", found.id)
             else:
-                self._sessions.lobby.put("sessions", cli_row(found, found.is_live(now)))
+                self._show(found, now)
         for gone in changed.gone:
             if gone not in self._sessions.rows:
                 self._sessions.lobby.remove("sessions", gone)

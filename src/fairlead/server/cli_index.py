@@ -1,4 +1,6 @@
-"""Makes the CLI's own sessions findable: reads their files once they are quiet, newest first.
+"""Makes the CLI's own sessions findable, and what they used known.
+
+Reads their files once they are quiet, newest first.
 
 One file at a time with a pause after each, so that a machine with thousands of them stays quick.
 What was read is noted in a small file of the data folder, by size and time; if that file is lost
@@ -18,6 +20,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from fairlead.store.file_usage import FileSpent
 from fairlead.store.imports import CliSession, CliSessions
 from fairlead.store.log import StoreUnavailable
 
@@ -31,6 +34,7 @@ QUIET_S = 20.0
 LOOK_EVERY_S = 5.0
 PAUSE_S = 0.02
 NOTED_EVERY = 50
+READING = 1
 
 
 class Findable(Protocol):
@@ -48,9 +52,16 @@ class Findable(Protocol):
     async def forget_items(self, session: str) -> None:
         """Let nothing of a session be found any more."""
 
+    async def put_file_usage(
+        self, session: str, spent: Sequence[FileSpent], *, project: str = ""
+    ) -> None:
+        """Keep what the files of a session say that it used."""
+
 
 class _Notes(Struct):
     epoch: str
+    reading: int = 0
+    """Which reading of the files this notes; one that learns more begins anew."""
     done: dict[str, tuple[int, float]] = {}
 
 
@@ -119,26 +130,28 @@ class CliIndex:
 
     async def _index(self, found: CliSession) -> None:
         try:
-            transcript = await self._cli.transcript(found.id)
+            read = await self._cli.read(found.id)
         except (KeyError, OSError):
             return
         except Exception:
             # One file that cannot be read must not keep the others from being found.
             log.exception("the session file %s cannot be searched", found.id)
         else:
-            model = transcript.session.model or ""
-            await self._store.index_items(
-                found.id, transcript.items, project=found.cwd, model=model
+            items, model = read.transcript.items, read.transcript.session.model or ""
+            await asyncio.gather(  # So that both may share a commit.
+                self._store.index_items(found.id, items, project=found.cwd, model=model),
+                self._store.put_file_usage(found.id, read.spent, project=found.cwd),
             )
         self._notes.done[found.id] = (found.size, found.modified)
 
     def _read(self) -> _Notes:
-        fresh = _Notes(epoch=self._store.epoch)
+        fresh = _Notes(epoch=self._store.epoch, reading=READING)
         try:
             kept = msgspec.json.decode(self._path.read_bytes(), type=_Notes)
         except (OSError, msgspec.DecodeError):
             return fresh
-        return kept if kept.epoch == fresh.epoch else fresh
+        same = kept.epoch == fresh.epoch and kept.reading == fresh.reading
+        return kept if same else fresh
 
     def _write(self) -> None:
         part = self._path.with_name(f"{NOTES}.part")

@@ -59,35 +59,57 @@ async def copy_session(
     return await store.append(target, [event_of(ProcessExited(expected=True), when)]) or last
 
 
-async def import_session(store: EventStore, found: CliSession, target: str) -> int:
-    """Write what a CLI's own file tells into the log; returns the last number."""
+async def import_session(
+    store: EventStore, found: CliSession, target: str, at: str | None = None
+) -> int:
+    """Write what a CLI's own file tells into the log, up to the last of it about the line `at`.
+
+    Returns the last number.
+    """
     told = await asyncio.to_thread(_read, Path(found.path))
+    if at is not None:
+        end = _End(at)
+        for place, (fed, _) in enumerate(told):
+            end.look(place, fed)
+        told = told if end.place is None else told[: end.place + 1]
     last = 0
     for start in range(0, len(told), CHUNK):
-        new = [event_of(fed, at) for fed, at in told[start : start + CHUNK]]
+        new = [event_of(fed, when) for fed, when in told[start : start + CHUNK]]
         last = await store.append(target, new)
     return last
 
 
-async def _last_about(store: History, source: str, uuid: str) -> int | None:
-    """The last event that is a line with this uuid: a prompt's echo rather than the prompt.
+class _End:
+    """Finds the last that is about a line: a prompt's echo rather than the prompt.
 
     If nothing more was said in its turn, the turn's result belongs to it.
     """
-    after, found, last_word = 0, None, False
+
+    def __init__(self, uuid: str) -> None:
+        self._uuid = uuid
+        self.place: int | None = None
+        self.goes_on = False
+        """Whether what follows may still belong to it."""
+
+    def look(self, place: int, fed: object) -> None:
+        """What stands at a place; places come in order."""
+        if isinstance(fed, SessionMessage | Prompt) and fed.uuid == self._uuid:
+            self.place, self.goes_on = place, True
+        elif self.goes_on and isinstance(fed, Assistant | User | Init | Result):
+            self.place = place if isinstance(fed, Result) else self.place
+            self.goes_on = False
+
+
+async def _last_about(store: History, source: str, uuid: str) -> int | None:
+    """The number of the last event that is about a line."""
+    after, end, needle = 0, _End(uuid), uuid.encode()
     while events := await store.read(source, after, CHUNK):
         for event in events:
-            named = event.direction != FACT and uuid.encode() in event.line
-            if not named and not last_word:
-                continue
-            line = fed_by(event)
-            if isinstance(line, SessionMessage | Prompt) and line.uuid == uuid:
-                found, last_word = event.seq, True
-            elif last_word and isinstance(line, Assistant | User | Init | Result):
-                found = event.seq if isinstance(line, Result) else found
-                last_word = False
+            named = event.direction != FACT and needle in event.line
+            if named or end.goes_on:
+                end.look(event.seq, fed_by(event))
         after = events[-1].seq
-    return found
+    return end.place
 
 
 def _read(path: Path) -> list[tuple[Fed, float]]:

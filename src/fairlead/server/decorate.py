@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-import msgspec
+from msgspec import structs
 
 from fairlead.permissions.audit import input_sha256
 from fairlead.permissions.decisions import ToolCall
@@ -24,6 +24,7 @@ from fairlead.permissions.paths import Place
 from fairlead.server.bounded_list import BoundedList
 from fairlead.server.limits import Limits
 from fairlead.server.offers import Offer, offers
+from fairlead.server.pending_row import PendingRow
 from fairlead.server.policy import Policy
 from fairlead.server.previews import Previews
 from fairlead.transcript.changes import Add, Append, Change, Replace
@@ -135,11 +136,13 @@ class SessionSource:
             return Replace(PENDING, [self._decorated(row) for row in change.value])
         return change
 
-    def _decorated(self, row: Pending) -> dict[str, Any]:
+    def _decorated(self, row: Pending) -> PendingRow:
         """A pending row with the hash of its input and the choices of an answer."""
-        plain: dict[str, Any] = msgspec.to_builtins(row)
-        choices = [offer.plain() for offer in self.offers(row)]
-        return {**plain, "input_sha256": input_sha256(row.input), "choices": choices}
+        return PendingRow(
+            **structs.asdict(row),
+            input_sha256=input_sha256(row.input),
+            choices=tuple(offer.shown() for offer in self.offers(row)),
+        )
 
     def _make_offers(self, row: Pending) -> tuple[Offer, ...]:
         if row.kind != "permission" or not isinstance(row.input, Mapping):

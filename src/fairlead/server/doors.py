@@ -17,11 +17,12 @@ from msgspec import Struct, structs
 
 from fairlead.errors import UsageError
 from fairlead.server.auth import Codes, Throttle, hash_token
+from fairlead.server.joining import AuditStore, Joiner, Joining
 from fairlead.server.limits import Limits
 from fairlead.server.roles import ROLES
 from fairlead.store.devices import Device
 
-__all__ = ["DeviceStore", "Doors", "Paired"]
+__all__ = ["AtTheDoor", "DeviceStore", "Doors", "Paired"]
 
 SEEN_EVERY_S = 60.0
 """How often the time a device was last seen is written down."""
@@ -31,7 +32,7 @@ GUESS_S = 1.0
 """How long somebody who guesses waits for each further no."""
 
 
-class DeviceStore(Protocol):
+class DeviceStore(AuditStore, Protocol):
     """What the doors need of the store."""
 
     async def device_by_token_hash(self, token_hash: str) -> Device | None:
@@ -55,6 +56,15 @@ class Paired(Struct, frozen=True, kw_only=True):
     role: str
 
 
+class AtTheDoor(Struct, frozen=True, kw_only=True):
+    """A token that is good for nothing until an owner has seen the same number and says yes."""
+
+    token: str
+    number: str
+    seconds: float
+    """How long an owner has."""
+
+
 class Doors:
     """Who may come in."""
 
@@ -65,6 +75,9 @@ class Doors:
         self._limits = limits
         self._clock = clock
         self._codes = Codes(limits)
+        self._invitations = Codes(limits)
+        """The codes that devices show, which bring nobody further than to the door."""
+        self.joining = Joining(store, limits, clock)
         self._throttle = Throttle(limits)
         self._known: dict[str, Device] = {}
         self.announce: Callable[[Device], None] = _tell_nobody
@@ -76,29 +89,62 @@ class Doors:
         self._codes.issue(code, role, self._clock(), user)
         return code
 
+    def invite(self, role: str) -> str:
+        """A one-time code for another device, which then waits for an owner's word."""
+        code = secrets.token_urlsafe(24)
+        self._invitations.issue(code, role, self._clock())
+        return code
+
     async def pair(
         self, code: str, name: str, source: str, user: Callable[[], int | None] = lambda: None
-    ) -> Paired | None:
+    ) -> Paired | AtTheDoor | None:
         """Turn a code into a device with a token; None if the code is not good.
 
         A good code is never held up: whoever guesses on this machine has the owner's address.
         """
         now = self._clock()
         role = self._codes.redeem(code, now, user)
+        if role is not None:
+            paired = await self.make_device(name, role)
+            self.announce(self._known[hash_token(paired.token)])
+            return paired
+        role = self._invitations.redeem(code, now)
         if role is None:
             await self._wrong(source, now)
             return None
-        paired = await self.make_device(name, role)
-        self.announce(self._known[hash_token(paired.token)])
-        return paired
+        token = secrets.token_urlsafe(32)
+        return self._shown(await self.joining.ask(self._device(name, role, token), source), token)
+
+    async def joined(self, token: str, source: str) -> Paired | AtTheDoor | None:
+        """What became of somebody at the door; None if they were refused or came too late."""
+        joiner = await self.joining.with_token(hash_token(token))
+        if joiner is not None:
+            return self._shown(joiner, token)
+        device = await self.device_of(token, source)
+        if device is None:
+            return None
+        return Paired(token=token, device=device.id, role=device.role)
+
+    async def let_in(self, device: str, owner: str, *, allow: bool) -> bool:
+        """An owner's word on somebody at the door; False if nobody is there any more."""
+        joiner = await self.joining.take(device, owner, allow=allow)
+        if joiner is not None and allow:
+            await self._keep(joiner.device)
+            self.announce(joiner.device)
+        return joiner is not None
 
     async def make_device(self, name: str, role: str) -> Paired:
         """A new device; the token is not kept."""
         if role not in ROLES:
             raise UsageError(f"role {role!r} is not one of {', '.join(ROLES)}")
-        now = self._clock()
         token = secrets.token_urlsafe(32)
-        device = Device(
+        device = self._device(name, role, token)
+        await self._keep(device)
+        return Paired(token=token, device=device.id, role=role)
+
+    def _device(self, name: str, role: str, token: str) -> Device:
+        now = self._clock()
+        return Device(
             id=str(uuid.uuid4()),
             name=_name(name),
             role=role,
@@ -106,9 +152,14 @@ class Doors:
             created=now,
             last_seen=now,
         )
+
+    async def _keep(self, device: Device) -> None:
         await self._store.put_device(device)
         self._known[device.token_hash] = device
-        return Paired(token=token, device=device.id, role=role)
+
+    def _shown(self, joiner: Joiner, token: str) -> AtTheDoor:
+        left = max(0.0, joiner.expires - self._clock())
+        return AtTheDoor(token=token, number=joiner.number, seconds=left)
 
     async def device_of(self, token: str, source: str) -> Device | None:
         """The device with this token, unless it is unknown, revoked or too long idle.

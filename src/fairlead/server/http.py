@@ -1,8 +1,8 @@
 """The HTTP API beside the socket: what is easier asked once than followed.
 
-Pairing, sessions, search, export, uploads, files and their names, devices, health, metrics.
-Every handler is an entry of a table with its least role (`routes`); the guard here checks the
-token and the role before it runs, and turns every refusal into one form of answer.
+Sessions, search, export, uploads, files and their names, health, metrics; what else there is
+comes in as `more`. Every handler is an entry of a table with its least role (`routes`); the guard
+here checks the token and the role before it runs, and turns every refusal into one form of answer.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from starlette.responses import Response
 from fairlead.errors import FairleadError
 from fairlead.server.bodies import json_answer as _json
 from fairlead.server.bodies import read_body as _body
+from fairlead.server.callers import address_of
 from fairlead.server.doors import Doors
 from fairlead.server.files import read_below
 from fairlead.server.finding import Finder, folders_like
 from fairlead.server.limits import Limits
-from fairlead.server.peers import user_of
+from fairlead.server.lobby_rows import ListedSession
 from fairlead.server.refusal import Refusal
 from fairlead.server.roles import require
 from fairlead.server.routes import Handler, Parameter, Route, openapi
@@ -67,7 +68,7 @@ SEARCH_FILTERS = (
 class Library(Protocol):
     """What the API needs of the registry and the store."""
 
-    def sessions(self) -> list[dict[str, Any]]:
+    def sessions(self) -> list[ListedSession]:
         """The rows of the lobby's list."""
 
     def roots(self) -> list[str]:
@@ -131,7 +132,6 @@ class Api:
             return Route(method=method, path=path, role=role, about=about, handler=handler, **more)
 
         return (
-            route("POST", "/api/pair", None, "Turn a one-time code into a token.", self._pair),
             route("GET", "/api/health", "viewer", "Whether all is well.", self._health),
             route("GET", "/api/metrics", "viewer", "Figures for Prometheus.", self._metrics,
                   returns="text/plain"),
@@ -148,7 +148,6 @@ class Api:
                   self._names, parameters=(session, query)),
             route("GET", "/api/folders", "operator", "Folders that begin as typed.",
                   self._folders, parameters=(path,)),
-            route("POST", "/api/codes", "owner", "A one-time code for another device.", self._code),
         )  # fmt: skip
 
     def guarded(self, route: Route) -> Handler:
@@ -173,29 +172,11 @@ class Api:
         scheme, _, token = header.partition(" ")
         device = None
         if scheme == "Bearer" and token:
-            device = await self._doors.device_of(token, _source(request))
+            device = await self._doors.device_of(token, address_of(request))
         if device is None:
             raise Refusal("not_authenticated", "a good token is needed")
         require(device.role, route.role or "owner", route.about)
-        request.state.role = device.role
-
-    async def _pair(self, request: Request) -> Response:
-        class Pairing(msgspec.Struct, forbid_unknown_fields=True):
-            code: str
-            name: str = ""
-
-        try:
-            async with asyncio.timeout(self._limits.hello_s):
-                body = await _body(request, 4096)
-        except TimeoutError:
-            raise Refusal("not_authenticated", "the code did not come in time") from None
-        asked = msgspec.json.decode(body, type=Pairing)
-        paired = await self._doors.pair(
-            asked.code, asked.name, _source(request), lambda: _user(request)
-        )
-        if paired is None:
-            raise Refusal("not_authenticated", "this code was used, is too old, or never was")
-        return _json(paired)
+        request.state.role, request.state.device = device.role, device.id
 
     async def _health(self, request: Request) -> Response:
         return _json(self._library.health())
@@ -259,28 +240,9 @@ class Api:
         found = await asyncio.to_thread(folders_like, typed, self._library.allowed(), NAMES)
         return _json({"folders": found})
 
-    async def _code(self, request: Request) -> Response:
-        class Wanted(msgspec.Struct, forbid_unknown_fields=True):
-            role: str = "approver"
-
-        wanted = msgspec.json.decode(await _body(request, 4096) or b"{}", type=Wanted)
-        return _json({"code": self._doors.issue_code(wanted.role), "seconds": self._limits.code_s})
-
 
 def _refused(code: str, message: str) -> Response:
     return _json({"code": code, "message": message}, STATUS.get(code, 400))
-
-
-def _source(request: Request) -> str:
-    return request.client.host if request.client else ""
-
-
-def _user(request: Request) -> int | None:
-    """Who asks, if it is somebody on this machine and the system tells."""
-    server = request.scope.get("server")
-    if request.client is None or server is None or server[1] is None:
-        return None
-    return user_of((request.client.host, request.client.port), server[1])
 
 
 def _number(text: str | None) -> float | None:

@@ -3,8 +3,8 @@
 Two doors. `note` takes what has happened (the CLI wrote a line, the process is gone): it cannot
 be undone, so it waits here until the store takes it, however long that is. `record` takes what
 somebody wants (a prompt, a decision): it is refused at once if the store cannot, and only when
-it is stored may anything follow from it. Meanwhile the CLI runs on; if too much waits, `on_full`
-is told, and `on_room` when there is room again.
+it is stored may anything follow from it. If too much waits, `on_full` is told, so that the CLI is
+not read any further, and `on_room` when there is room again.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.server.export import as_markdown
+from fairlead.server.lobby_rows import ListedSession
 from fairlead.server.refusal import Refusal
 from fairlead.server.registry import Registry
 from fairlead.store.search import Filters
@@ -31,10 +32,9 @@ class ServerLibrary:
         self._store = store
         self._sockets = sockets
 
-    def sessions(self) -> list[dict[str, Any]]:
+    def sessions(self) -> list[ListedSession]:
         """The rows of the lobby's list."""
-        rows: list[dict[str, Any]] = self._registry.lobby.section("sessions")
-        return rows
+        return self._registry.lobby.sessions()
 
     def roots(self) -> list[str]:
         """The folders that sessions work in, as far as sessions may work there.
@@ -42,14 +42,14 @@ class ServerLibrary:
         The list has sessions of the CLI's own, which may have been anywhere.
         """
         allowed = self._registry.policy.folders
-        folders = {Path(row["cwd"]) for row in self.sessions() if row["cwd"]}
+        folders = {Path(row.cwd) for row in self.sessions() if row.cwd}
         within = [one for one in folders if any(one.is_relative_to(root) for root in allowed)]
         return sorted(map(str, within))
 
     def folder(self, session: str) -> str | None:
         """The folder that a session works in; refuses one that sessions may not work in."""
-        row = self._registry.lobby.row("sessions", session)
-        return None if row is None else self._registry.policy.check_folder(row["cwd"])
+        row = self._registry.lobby.session(session)
+        return None if row is None else self._registry.policy.check_folder(row.cwd)
 
     def allowed(self) -> list[str]:
         """The folders under which sessions may work."""

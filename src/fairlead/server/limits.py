@@ -58,8 +58,9 @@ class Limits:
     idle_s: float = 1_800.0
     """A session that does nothing for so long, with nobody looking, is ended; it can resume."""
     cull_every_s: float = 30.0
-    unstored_bytes: int = 32 * MIB
-    """What a CLI may write while the store cannot; then it is stopped until the store can."""
+    unstored_bytes: int = 2 * MIB
+    """What a CLI may be ahead of the store; then its pipe is not read until there is room. Three
+    batches, so that reading and storing overlap; 400 MiB if all sessions meet a full disk."""
     batch_events: int = 2_000
     """Events in one append: some milliseconds of the writer thread."""
     checkpoint_events: int = 4_000
@@ -114,6 +115,10 @@ class Limits:
     file_bytes: int = 8 * MIB
     code_s: float = 60.0
     """Life of a one-time code."""
+    join_s: float = 120.0
+    """How long a device may ask to join: time to look from one screen to the other."""
+    joiners: int = 8
+    """Devices that ask to join at the same time."""
     token_idle_s: float = 30 * 86_400.0
     """A device that was not seen for so long has to pair again."""
     tries_per_minute: int = 60

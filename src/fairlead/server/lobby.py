@@ -9,24 +9,29 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct, structs
+
 from fairlead.server.hub import Hub
+from fairlead.server.lobby_rows import ListedSession, LobbyRow, LobbySections, ServerInfo
 from fairlead.server.messages import LOBBY
 from fairlead.transcript.changes import Add, Change, Remove, Set
 
 __all__ = ["Lobby"]
 
-LISTS = ("sessions", "inbox", "devices")
+SECTIONS = LobbySections.__struct_fields__
+LISTS = SECTIONS[:-1]
+"""All but the object about the server."""
 
 
 class Lobby:
     """The rows of the lobby, and the number of its last change."""
 
-    sections = (*LISTS, "server")
+    sections = SECTIONS
 
     def __init__(self, hub: Hub, epoch: str, every_s: float = 0.0) -> None:
         self._hub = hub
-        self._rows: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in LISTS}
-        self._server: dict[str, Any] = {}
+        self._rows: dict[str, dict[str, LobbyRow]] = {name: {} for name in LISTS}
+        self._server = ServerInfo()
         self._seq = 0
         hub.attach(LOBBY, self, seq=0, epoch=epoch, every_s=every_s)
 
@@ -42,35 +47,34 @@ class Lobby:
 
     # Rows
 
-    def row(self, to: str, row_id: str) -> dict[str, Any] | None:
-        """A row as it is."""
-        return self._rows[to].get(row_id)
+    def sessions(self) -> list[ListedSession]:
+        """The rows of all sessions."""
+        return [row for row in self._rows["sessions"].values() if isinstance(row, ListedSession)]
+
+    def session(self, session: str) -> ListedSession | None:
+        """The row of a session."""
+        row = self._rows["sessions"].get(session)
+        return row if isinstance(row, ListedSession) else None
 
     def ids(self, to: str) -> tuple[str, ...]:
         """The ids of a list."""
         return tuple(self._rows[to])
 
-    def put(self, to: str, row: dict[str, Any]) -> None:
+    def put(self, to: str, row: LobbyRow) -> None:
         """Make a row what is given, by as little as needed."""
         rows = self._rows[to]
-        before = rows.get(row["id"])
-        rows[row["id"]] = row
+        before = rows.get(row.id)
+        rows[row.id] = row
         if before is None:
             self._publish(Add(to, row))
-            return
-        changed = {
-            name: value
-            for name, value in row.items()
-            if name not in before or before[name] != value
-        }
-        if changed:
-            self._publish(Set(to, row["id"], changed))
+        elif changed := _changed(before, row):
+            self._publish(Set(to, row.id, changed))
 
     def update(self, to: str, row_id: str, **fields: Any) -> None:
         """Set some fields of a row, if it is there."""
         before = self._rows[to].get(row_id)
         if before is not None:
-            self.put(to, {**before, **fields})
+            self.put(to, structs.replace(before, **fields))
 
     def remove(self, to: str, row_id: str) -> None:
         """Take a row out, if it is there."""
@@ -79,15 +83,19 @@ class Lobby:
 
     def set_server(self, **fields: Any) -> None:
         """Set fields of the object about the server."""
-        changed = {
-            name: value
-            for name, value in fields.items()
-            if name not in self._server or self._server[name] != value
-        }
-        if changed:
-            self._server = {**self._server, **changed}
+        before, self._server = self._server, structs.replace(self._server, **fields)
+        if changed := _changed(before, self._server):
             self._publish(Set("server", None, changed))
 
     def _publish(self, change: Change) -> None:
         self._seq += 1
         self._hub.publish(LOBBY, self._seq, [change])
+
+
+def _changed(before: Struct, after: Struct) -> dict[str, Any]:
+    """The fields that differ."""
+    return {
+        name: value
+        for name in after.__struct_fields__
+        if (value := getattr(after, name)) != getattr(before, name)
+    }

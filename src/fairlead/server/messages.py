@@ -1,6 +1,7 @@
 """Every message between the server and its clients, and the single source of their types.
 
-The TypeScript types in `web/src/protocol/messages.ts` are generated from this file. Coming in,
+The TypeScript types in `web/src/protocol/messages.ts` are generated from this file, those of what
+a document holds from `lobby_rows`, `pending_row` and the transcript's model. Coming in,
 a message is decoded strictly: a field that is not here is refused, because a client must not be
 able to smuggle one through to the CLI. Going out, new fields may be added at any time, and
 clients pass by what they do not know. docs/server.md holds the rules (B1 …).

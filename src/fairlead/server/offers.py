@@ -20,6 +20,7 @@ from fairlead.permissions.choices import Choice, always_choices
 from fairlead.permissions.decisions import ToolCall
 from fairlead.permissions.paths import Place
 from fairlead.permissions.scopes import Scope
+from fairlead.server.pending_row import OfferedChoice
 from fairlead.server.policy import Policy
 from fairlead.wire.tolerant import Misfit, build
 from fairlead.wire.updates import AddDirectories, AddRules, PermissionUpdate, SetMode
@@ -46,18 +47,18 @@ class Offer(Struct, frozen=True, kw_only=True):
     wide: bool = False
     """Whether it reaches beyond the like of this call: a whole tool, a mode, a folder."""
 
-    def plain(self) -> dict[str, Any]:
+    def shown(self) -> OfferedChoice:
         """As a client sees it."""
-        return {
-            "index": self.index,
-            "label": self.label,
-            "scope": self.scope,
-            "role": self.role,
-            "lets_through": self.lets_through,
-            "examples": list(self.examples),
-            "wide": self.wide,
-            "deniable": denial(self) is not None,
-        }
+        return OfferedChoice(
+            index=self.index,
+            label=self.label,
+            scope=self.scope,
+            role=self.role,
+            lets_through=self.lets_through,
+            examples=self.examples,
+            wide=self.wide,
+            deniable=denial(self) is not None,
+        )
 
 
 def offers(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairlead.server.lobby import Lobby
+from fairlead.server.lobby_rows import DeviceRow
 from fairlead.store.devices import Device
 
 __all__ = ["Presence"]
@@ -37,7 +38,7 @@ class Presence:
         sockets.discard(socket)
         if not sockets:
             del self._sockets[device.id]
-        if self._lobby.row("devices", device.id) is not None:
+        if device.id in self._lobby.ids("devices"):
             self._show(device, self._clock())
 
     def renamed(self, device: str, name: str) -> None:
@@ -52,11 +53,11 @@ class Presence:
     def _show(self, device: Device, seen: float) -> None:
         self._lobby.put(
             "devices",
-            {
-                "id": device.id,
-                "name": self._names.get(device.id, device.name),
-                "role": device.role,
-                "last_seen": seen,
-                "connected": device.id in self._sockets,
-            },
+            DeviceRow(
+                id=device.id,
+                name=self._names.get(device.id, device.name),
+                role=device.role,
+                last_seen=seen,
+                connected=device.id in self._sockets,
+            ),
         )

@@ -17,7 +17,7 @@ from fairlead.server.intents import (
 )
 from fairlead.server.live_session import LiveSession
 from fairlead.server.refusal import Refusal
-from fairlead.server.session_intents import resumable
+from fairlead.server.resuming import resumable
 from fairlead.server.sessions import Sessions
 from fairlead.store.drafts import Draft
 from fairlead.transcript.facts import PromptCancelled
@@ -36,40 +36,40 @@ async def send(sessions: Sessions, deed: Deed, intent: Send) -> Result:
     options = None if live.live else await resumable(sessions, live, repair=False)
     outcome = deed.outcome(uuid=intent.uuid)
     if options is None:
-        await live.hold(prompt, at_once=intent.at_once, intent=outcome)
+        await live.prompts.hold(prompt, at_once=intent.at_once, intent=outcome)
         return {"uuid": intent.uuid}
-    async with sessions.expecting(live):
-        await live.hold(prompt, at_once=intent.at_once, intent=outcome)
+    async with sessions.starter.expecting(live):
+        await live.prompts.hold(prompt, at_once=intent.at_once, intent=outcome)
     if not live.live:  # Another prompt may have started it meanwhile.
-        sessions.budget(live.id).refill()
-        sessions.start_soon(live, options)
+        sessions.starter.budget(live.id).refill()
+        sessions.starter.start_soon(live, options)
     return {"uuid": intent.uuid}
 
 
 async def edit_prompt(sessions: Sessions, deed: Deed, intent: EditPrompt) -> Result:
     """Other words for a prompt that waits; its images and files stay."""
     live = await sessions.load(intent.session)
-    before = live.prompts.get(intent.uuid)
+    before = live.prompts.held.get(intent.uuid)
     if before is None:
         raise Refusal("stale", "this prompt does not wait any more")
     kept = tuple(block for block in before.content if not isinstance(block, TextBlock))
     words = await _blocks(sessions, intent.text, ())
-    await live.edit(_prompt(intent.uuid, (*words, *kept)), deed.outcome())
+    await live.prompts.edit(_prompt(intent.uuid, (*words, *kept)), deed.outcome())
     return {}
 
 
 async def cancel_prompt(sessions: Sessions, deed: Deed, intent: CancelPrompt) -> Result:
     """Take a prompt back."""
     live = await sessions.load(intent.session)
-    held = intent.uuid in live.prompts
-    await live.cancel(intent.uuid, deed.outcome() if held else None)
+    held = intent.uuid in live.prompts.held
+    await live.prompts.cancel(intent.uuid, deed.outcome() if held else None)
     return {}
 
 
 async def reorder_prompts(sessions: Sessions, deed: Deed, intent: ReorderPrompts) -> Result:
     """Another order for the prompts that wait."""
     live = await sessions.load(intent.session)
-    await live.reorder(intent.uuids, deed.outcome())
+    await live.prompts.reorder(intent.uuids, deed.outcome())
     return {}
 
 
@@ -77,7 +77,7 @@ async def send_now(sessions: Sessions, deed: Deed, intent: SendNow) -> Result:
     """Write a waiting prompt into the turn that runs."""
     live = await sessions.load(intent.session)
     live.running()
-    if not live.give(intent.uuid, at_once=True):
+    if not live.prompts.give(intent.uuid, at_once=True):
         raise Refusal("stale", "this prompt does not wait any more")
     return {}
 
@@ -88,6 +88,7 @@ async def interrupt(sessions: Sessions, deed: Deed, intent: Interrupt) -> Result
     client = live.running()
     if intent.cancel_queued:
         await _cancel_all(live)
+    live.note_stop(deed.by)
     await client.interrupt(cancel_queued=intent.cancel_queued)
     return {}
 
@@ -105,12 +106,12 @@ async def keep_draft(sessions: Sessions, deed: Deed, intent: KeepDraft) -> Resul
 
 
 async def _cancel_all(live: LiveSession) -> None:
-    uuids = live.prompts.uuids
+    uuids = live.prompts.held.uuids
     if uuids:
         facts: list[Fed] = [PromptCancelled(uuid) for uuid in uuids]
         await live.record(facts)
         for uuid in uuids:
-            live.prompts.take(uuid)
+            live.prompts.held.take(uuid)
 
 
 async def _blocks(

@@ -1,7 +1,7 @@
 """The prompts of one session that wait in the server: see, edit, reorder, cancel, send now.
 
 The server holds them, not the CLI, so that they can be changed until the moment they are
-written, and outlive a CLI that crashes. Pure; `live_session` writes them and stores the facts.
+written, and outlive a CLI that crashes. Pure; `prompt_line` writes them and stores the facts.
 """
 
 from __future__ import annotations

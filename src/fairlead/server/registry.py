@@ -22,6 +22,7 @@ from fairlead.errors import FairleadError
 from fairlead.host.options import Options
 from fairlead.server import (
     decision_intents,
+    fork_intents,
     inquiry_intents,
     prompt_intents,
     session_intents,
@@ -35,6 +36,7 @@ from fairlead.server.hub import Hub
 from fairlead.server.intents import Intent, RevokeDevice
 from fairlead.server.limits import Limits
 from fairlead.server.lobby import Lobby
+from fairlead.server.lobby_rows import StoreInfo
 from fairlead.server.messages import LOBBY, IntentResult
 from fairlead.server.policy import Policy
 from fairlead.server.presence import Presence
@@ -111,6 +113,7 @@ class Registry:
         self._forget_state: Callable[[], None] | None = None
         self._handlers: dict[type, Handler] = {
             **session_intents.HANDLERS,
+            **fork_intents.HANDLERS,
             **prompt_intents.HANDLERS,
             **decision_intents.HANDLERS,
             **switch_intents.HANDLERS,
@@ -121,7 +124,7 @@ class Registry:
             agent=str(base.agent),
             version=version,
             mode_ceiling=self.policy.mode_ceiling,
-            roots=[str(root) for root in self.policy.roots],
+            roots=tuple(str(root) for root in self.policy.roots),
         )
 
     # Life
@@ -287,7 +290,7 @@ class Registry:
     # Looking after
 
     def _store_changed(self, state: StoreState) -> None:
-        self.lobby.set_server(store={"state": state.code, "reason": state.reason})
+        self.lobby.set_server(store=StoreInfo(state.code, state.reason))
         if state.ok:
             self.sessions.store_changed()
 

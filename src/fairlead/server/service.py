@@ -32,7 +32,9 @@ from fairlead.server.gatekeeper import allowed_authorities
 from fairlead.server.http import Api
 from fairlead.server.library import ServerLibrary
 from fairlead.server.limits import Limits
+from fairlead.server.lobby_rows import Progress
 from fairlead.server.page_routes import PageRoutes
+from fairlead.server.pair_routes import PairRoutes
 from fairlead.server.policy import Policy
 from fairlead.server.reach import reach_of
 from fairlead.server.registry import Registry
@@ -197,7 +199,8 @@ async def open_service(
             )
             indexing = asyncio.create_task(index.run())
             stack.push_async_callback(_end, indexing)
-        more = (*pages.routes, *WholeItems(registry).routes)
+        pairing = PairRoutes(doors, limits)
+        more = (*pairing.routes, *pages.routes, *WholeItems(registry).routes)
         app = build(
             api=Api(library, doors, uploads, limits, version("fairlead"), more),
             sockets=sockets,
@@ -227,7 +230,7 @@ def _told(registry: Registry) -> Callable[[int, int], None]:
     """Shows in the lobby how far the search index has come; nothing when it is done."""
 
     def tell(done: int, total: int) -> None:
-        told = None if done >= total else {"done": done, "total": total}
+        told = None if done >= total else Progress(done, total)
         registry.lobby.set_server(indexing=told)
 
     return tell

@@ -1,7 +1,7 @@
 """The rows of all sessions: stored, listed in the lobby, and their items made findable.
 
 What outlives the process is in the rows; what the lobby shows besides comes from the transcript
-while a session is loaded. Knows no CLI and starts nothing; `sessions` does.
+while a session is loaded. Knows no CLI and starts nothing; `starter` does.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import structs
 from fairlead.server import session_rows
 from fairlead.server.live_session import LiveSession
 from fairlead.server.lobby import Lobby
+from fairlead.server.lobby_rows import ListedStatus
 from fairlead.server.refusal import Refusal
 from fairlead.store.intents import IntentOutcome
 from fairlead.store.log import StoreUnavailable
@@ -21,10 +22,14 @@ from fairlead.store.sessions import SessionRow
 from fairlead.store.sqlite import SqliteStore
 from fairlead.transcript.changes import Add, Change, Remove, Replace
 
-__all__ = ["SessionBook"]
+__all__ = ["INTERRUPTED", "RUNNING", "STOPPED", "SessionBook"]
 
 LAST_EVENT_STEP_S = 5.0
 """How often the lobby is told that a session that works is still alive."""
+
+
+RUNNING, STOPPED, INTERRUPTED = "running", "stopped", "interrupted"
+"""States of a stored row: what a server that starts must know of the one before it."""
 
 
 class SessionBook:
@@ -89,18 +94,18 @@ class SessionBook:
             return
         transcript = live.transcript if live is not None else None
         new = session_rows.listed(row, transcript, live=live is not None and live.live)
-        old = self._lobby.row("sessions", session)
+        old = self._lobby.session(session)
         if old is not None:
-            new["draft"] = old["draft"]
-            _calm(old["status"], new["status"])
+            status = _calm(old.status, new.status)
+            new = structs.replace(new, draft=old.draft, status=status)
         self._lobby.put("sessions", new)
-        self._list_inbox(session, new["title"])
+        self._list_inbox(session, new.title)
 
     def _list_inbox(self, session: str, title: str) -> None:
         live = self._loaded(session)
         pending = live.transcript.pending if live is not None else ()
         rows = [session_rows.inbox_row(session, title, one) for one in pending]
-        wanted = {row["id"] for row in rows}
+        wanted = {row.id for row in rows}
         for gone in self._lobby.ids("inbox"):
             if gone.startswith(f"{session}:") and gone not in wanted:
                 self._lobby.remove("inbox", gone)
@@ -156,8 +161,7 @@ class SessionBook:
             self._unindexed.setdefault(live.id, set()).update(items)
 
 
-def _calm(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Keep the old time of the last event, if nothing else is new and it is not long ago."""
-    same = all(old.get(name) == value for name, value in new.items() if name != "last_event")
-    if same and new["last_event"] - old["last_event"] < LAST_EVENT_STEP_S:
-        new["last_event"] = old["last_event"]
+def _calm(old: ListedStatus, new: ListedStatus) -> ListedStatus:
+    """The old one, if nothing but the time of its last event is new and that is not long ago."""
+    same = structs.replace(new, last_event=old.last_event) == old
+    return old if same and new.last_event - old.last_event < LAST_EVENT_STEP_S else new

@@ -1,23 +1,17 @@
-"""Intents about whole sessions: new, resume, fork, rename, pin, archive, stop, restart."""
+"""Intents about whole sessions: new, resume, rename, pin, archive, stop, restart."""
 
 from __future__ import annotations
 
-import os
 import uuid
-from typing import Any
 
 from msgspec import structs
 
-from fairlead.errors import AgentNotFound, OptionError
-from fairlead.host import agent
-from fairlead.host.environment import child_environment
-from fairlead.host.options import EFFORTS, Options
-from fairlead.server.copying import copy_session, import_session
+from fairlead.host.options import EFFORTS
+from fairlead.server.copying import import_session
 from fairlead.server.deed import Deed
 from fairlead.server.handlers import Handlers, Result
 from fairlead.server.intents import (
     Archive,
-    Fork,
     NewSession,
     Pin,
     Rename,
@@ -25,18 +19,18 @@ from fairlead.server.intents import (
     Resume,
     Stop,
 )
-from fairlead.server.live_session import LiveSession
 from fairlead.server.loading import Loaded
 from fairlead.server.refusal import Refusal
-from fairlead.server.resume_check import Resumable, check_resume
+from fairlead.server.resuming import checked_options, find_file, resumable
 from fairlead.server.roles import require
-from fairlead.server.sessions import RUNNING, Sessions
+from fairlead.server.session_book import RUNNING
+from fairlead.server.sessions import Sessions
 from fairlead.store.imports import CliSession
 from fairlead.store.sessions import SessionRow
 from fairlead.wire.blocks import TextBlock
 from fairlead.wire.inputs import Prompt
 
-__all__ = ["HANDLERS", "resumable"]
+__all__ = ["HANDLERS"]
 
 
 async def new_session(sessions: Sessions, deed: Deed, intent: NewSession) -> Result:
@@ -51,7 +45,7 @@ async def new_session(sessions: Sessions, deed: Deed, intent: NewSession) -> Res
     if not intent.continue_latest:
         # Known from the start, so that the CLI's own file is never taken for another session.
         row = structs.replace(row, cli_session_id=str(uuid.uuid4()))
-    options = _checked(
+    options = checked_options(
         sessions, row, continue_latest=intent.continue_latest, session_id=row.cli_session_id
     )
     await sessions.make_room()
@@ -62,15 +56,15 @@ async def new_session(sessions: Sessions, deed: Deed, intent: NewSession) -> Res
     )
     live = sessions.adopt(row.id, Loaded())
     if prompt is not None:
-        await live.hold(prompt, intent=deed.outcome(session=row.id))
-    sessions.start_soon(live, options)
+        await live.prompts.hold(prompt, intent=deed.outcome(session=row.id))
+    sessions.starter.start_soon(live, options)
     return {"session": row.id}
 
 
 async def resume(sessions: Sessions, deed: Deed, intent: Resume) -> Result:
     """Go on with a session of the server, or with one that a CLI made elsewhere."""
     if intent.session not in sessions.rows:
-        found = await _find(sessions, intent.session)
+        found = await find_file(sessions, intent.session)
         if found is None:
             raise Refusal("not_found", f"there is no session {intent.session!r}")
         known = next((r for r in sessions.rows.values() if r.cli_session_id == found.id), None)
@@ -81,48 +75,9 @@ async def resume(sessions: Sessions, deed: Deed, intent: Resume) -> Result:
     live = await sessions.load(intent.session)
     if not live.live:
         options = await resumable(sessions, live, repair=intent.repair)
-        sessions.budget(live.id).refill()
-        await sessions.start(live, options)
+        sessions.starter.budget(live.id).refill()
+        await sessions.starter.start(live, options)
     return {"session": live.id}
-
-
-async def fork(sessions: Sessions, deed: Deed, intent: Fork) -> Result:
-    """A new session with the history of another, up to an item if one is named."""
-    parent = await sessions.load(intent.session)
-    row = sessions.row(intent.session)
-    line = _line(parent, intent.at)
-    # An id is chosen before the CLI starts; without a turn there is nothing behind it.
-    begun = row if parent.transcript.turns else structs.replace(row, cli_session_id=None)
-    checked = await _check(sessions, begun, repair=True)
-    now = sessions.clock()
-    new = structs.replace(
-        row,
-        id=str(uuid.uuid4()),
-        title=f"{row.title or 'Session'} (fork)",
-        cwd=checked.cwd,
-        cli_session_id=str(uuid.uuid4()),
-        parent=row.id,
-        state="",
-        created=now,
-        last_activity=now,
-        pinned=False,
-        archived=False,
-        source="fairlead",
-    )
-    options = _checked(
-        sessions,
-        new,
-        resume=checked.cli_session_id,
-        fork=True,
-        session_id=new.cli_session_id,
-        resume_at=line,
-    )
-    await sessions.make_room()
-    await parent.journal.flush()
-    await copy_session(sessions.store, row.id, new.id, line, now)
-    await sessions.book.save(new, deed.outcome(session=new.id))
-    sessions.start_soon(await sessions.load(new.id), options)
-    return {"session": new.id}
 
 
 async def rename(sessions: Sessions, deed: Deed, intent: Rename) -> Result:
@@ -159,6 +114,7 @@ async def stop(sessions: Sessions, deed: Deed, intent: Stop) -> Result:
     sessions.row(intent.session)
     live = sessions.loaded(intent.session)
     if live is not None:
+        live.note_stop(deed.by)
         await live.stop()
     return {}
 
@@ -166,57 +122,12 @@ async def stop(sessions: Sessions, deed: Deed, intent: Stop) -> Result:
 async def restart(sessions: Sessions, deed: Deed, intent: Restart) -> Result:
     """End the process of a session, and go on with it at once."""
     live = await sessions.load(intent.session)
+    live.note_stop(deed.by)
     await live.stop()
     options = await resumable(sessions, live, repair=False)
-    sessions.budget(live.id).refill()
-    await sessions.start(live, options)
+    sessions.starter.budget(live.id).refill()
+    await sessions.starter.start(live, options)
     return {}
-
-
-async def resumable(sessions: Sessions, live: LiveSession, *, repair: bool) -> Options:
-    """How to start a session that does not run; refuses with offers if it cannot go on.
-
-    A session that never had a turn has nothing to go on with, and simply begins.
-    """
-    row = sessions.row(live.id)
-    if row.cli_session_id is None or not live.transcript.turns:
-        return _checked(sessions, row)
-    checked = await _check(sessions, row, repair=repair)
-    if checked.cwd != row.cwd:
-        row = structs.replace(row, cwd=sessions.policy.check_folder(checked.cwd))
-        await sessions.book.save(row)
-    return _checked(sessions, row, resume=checked.cli_session_id)
-
-
-def _checked(sessions: Sessions, row: SessionRow, **more: Any) -> Options:
-    """The options of a session, if a CLI can be started with them."""
-    try:
-        options = sessions.options_for(row, **more)
-        path = child_environment(os.environ, options).get("PATH")
-        agent.find(str(options.agent), path)
-    except OptionError as problem:
-        raise Refusal("bad_message", str(problem)) from None
-    except AgentNotFound as problem:
-        raise Refusal("agent_failed", str(problem)) from None
-    return options
-
-
-async def _check(sessions: Sessions, row: SessionRow, *, repair: bool) -> Resumable:
-    if sessions.cli is None:
-        return check_resume(row.cli_session_id, row.cwd, None, repair=repair)
-    found = await _find(sessions, row.cli_session_id or "")
-    return check_resume(row.cli_session_id, row.cwd, lambda _: found, repair=repair)
-
-
-async def _find(sessions: Sessions, cli_session_id: str) -> CliSession | None:
-    """A file of the CLI's own; the list may be older than the file."""
-    if sessions.cli is None:
-        return None
-    found = sessions.cli.find(cli_session_id)
-    if found is None:
-        await sessions.cli.refresh()
-        found = sessions.cli.find(cli_session_id)
-    return found
 
 
 async def _latest(sessions: Sessions, cwd: str) -> CliSession | None:
@@ -236,7 +147,7 @@ async def _go_on(
     result = await resume(sessions, deed, Resume(session=known.id))
     if prompt is not None:
         live = await sessions.load(known.id)
-        await live.hold(prompt, intent=deed.outcome(session=known.id))
+        await live.prompts.hold(prompt, intent=deed.outcome(session=known.id))
     return result
 
 
@@ -252,7 +163,7 @@ async def _resume_cli(
     if found.is_live(now):
         raise Refusal(
             "conflict",
-            "another program seems to be using this session; end it there, or fork it",
+            "another program seems to be using this session; end it there, or fork it here",
             check="in_use",
             offers=["fork", "fresh"],
         )
@@ -267,15 +178,15 @@ async def _resume_cli(
         created=found.created,
         last_activity=now,
     )
-    options = _checked(sessions, row, resume=found.id)
+    options = checked_options(sessions, row, resume=found.id)
     await sessions.make_room()
     await import_session(sessions.store, found, row.id)
     outcome = deed.outcome(session=row.id)
     await sessions.book.save(row, outcome if prompt is None else None)
     live = await sessions.load(row.id)
     if prompt is not None:
-        await live.hold(prompt, intent=outcome)
-    sessions.start_soon(live, options)
+        await live.prompts.hold(prompt, intent=outcome)
+    sessions.starter.start_soon(live, options)
     return {"session": row.id}
 
 
@@ -330,19 +241,9 @@ def _title(sessions: Sessions, title: str) -> str:
     return line
 
 
-def _line(parent: LiveSession, at: str | None) -> str | None:
-    if at is None:
-        return None
-    line = parent.transcript.line_of(at)
-    if line is None:
-        raise Refusal("not_found", f"no message of this session is {at!r}")
-    return line
-
-
 HANDLERS: Handlers = {
     NewSession: new_session,
     Resume: resume,
-    Fork: fork,
     Rename: rename,
     Pin: pin,
     Archive: archive,

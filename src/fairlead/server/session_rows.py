@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import structs
 
+from fairlead.server.lobby_rows import InboxRow, ListedSession, ListedStatus
 from fairlead.store.imports import CliSession
 from fairlead.store.sessions import SessionRow
 from fairlead.transcript.model import Pending, PromptItem
@@ -17,38 +16,43 @@ TITLE_CHARS = 80
 """Letters of the first prompt that stand for a title."""
 
 
-def listed(row: SessionRow, transcript: Transcript | None, *, live: bool) -> dict[str, Any]:
+def listed(row: SessionRow, transcript: Transcript | None, *, live: bool) -> ListedSession:
     """The row of the lobby."""
-    status: dict[str, Any] = {"state": row.state, "since": row.last_activity}
-    status["last_event"] = row.last_activity
-    pending = 0
-    if transcript is not None:
-        now = transcript.status
-        status = {"state": now.state, "since": now.since, "last_event": now.last_event}
-        status |= {"waiting": now.waiting, "background": now.background, "detail": now.detail}
-        pending = len(transcript.pending)
-    return {
-        "id": row.id,
-        "title": row.title or "",
-        "cwd": row.cwd,
-        "cli_session_id": row.cli_session_id,
-        "status": status,
-        "live": live,
-        "model": row.model,
-        "mode": row.mode,
-        "effort": row.effort,
-        "cost_usd": row.cost_usd,
-        "created": row.created,
-        "last_activity": row.last_activity,
-        "pinned": row.pinned,
-        "archived": row.archived,
-        "parent": row.parent,
-        "items": row.items,
-        "pending": pending,
-        "source": row.source,
-        "agent": row.agent,
-        "draft": "",
-    }
+    return ListedSession(
+        id=row.id,
+        title=row.title or "",
+        cwd=row.cwd,
+        cli_session_id=row.cli_session_id,
+        status=_status(row, transcript),
+        live=live,
+        model=row.model,
+        mode=row.mode,
+        effort=row.effort,
+        cost_usd=row.cost_usd,
+        created=row.created,
+        last_activity=row.last_activity,
+        pinned=row.pinned,
+        archived=row.archived,
+        parent=row.parent,
+        items=row.items,
+        pending=0 if transcript is None else len(transcript.pending),
+        source=row.source,
+        agent=row.agent,
+    )
+
+
+def _status(row: SessionRow, transcript: Transcript | None) -> ListedStatus:
+    if transcript is None:
+        return ListedStatus(state=row.state, since=row.last_activity, last_event=row.last_activity)
+    now = transcript.status
+    return ListedStatus(
+        state=now.state,
+        since=now.since,
+        last_event=now.last_event,
+        waiting=now.waiting,
+        background=now.background,
+        detail=now.detail,
+    )
 
 
 def refreshed(row: SessionRow, transcript: Transcript, state: str) -> SessionRow:
@@ -58,6 +62,7 @@ def refreshed(row: SessionRow, transcript: Transcript, state: str) -> SessionRow
         row,
         title=row.title or title_of(transcript),
         cli_session_id=session.id or row.cli_session_id,
+        origin=None if session.id else row.origin,
         model=session.model or row.model,
         mode=session.permission_mode or row.mode,
         effort=session.effort or row.effort,
@@ -79,21 +84,21 @@ def title_of(transcript: Transcript) -> str | None:
     return None
 
 
-def inbox_row(session: str, title: str, request: Pending) -> dict[str, Any]:
+def inbox_row(session: str, title: str, request: Pending) -> InboxRow:
     """What waits for an answer, as the lobby lists it."""
-    return {
-        "id": f"{session}:{request.id}",
-        "session": session,
-        "session_title": title,
-        "request_id": request.id,
-        "kind": request.kind,
-        "tool_name": request.tool_name,
-        "title": request.title,
-        "at": request.at,
-    }
+    return InboxRow(
+        id=f"{session}:{request.id}",
+        session=session,
+        session_title=title,
+        request_id=request.id,
+        kind=request.kind,
+        tool_name=request.tool_name,
+        title=request.title,
+        at=request.at,
+    )
 
 
-def cli_row(found: CliSession, live: bool) -> dict[str, Any]:
+def cli_row(found: CliSession, live: bool) -> ListedSession:
     """A session of the CLI's own, as the lobby lists it: it can be looked at and resumed."""
     row = SessionRow(
         id=found.id,

@@ -1,27 +1,18 @@
 """All sessions of one server: which there are, which are loaded, which run, and who ends them.
 
-Loads a session when somebody opens it, starts and restarts its CLI, ends what is idle and lets
-go of what nobody needs; `session_book` has their rows. What clients want is carried out
-by the intent modules above; the session itself is `live_session`.
+Loads a session when somebody opens it, ends what is idle and lets go of what nobody needs.
+`starter` starts and restarts their CLIs, `session_book` has their rows, `live_session` is one of
+them. What clients want is carried out by the intent modules above.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeAlias
 
-from msgspec import structs
-
-from fairlead.errors import FairleadError
-from fairlead.host import agent
-from fairlead.host.environment import child_environment
 from fairlead.host.options import Options
 from fairlead.server import session_rows
 from fairlead.server.checkpoints import Checkpoints
@@ -31,10 +22,10 @@ from fairlead.server.limits import Limits
 from fairlead.server.live_session import LiveSession
 from fairlead.server.loading import Loaded
 from fairlead.server.lobby import Lobby
-from fairlead.server.policy import MODES, Policy
+from fairlead.server.policy import Policy
 from fairlead.server.refusal import Refusal
-from fairlead.server.restarts import RestartBudget
-from fairlead.server.session_book import SessionBook
+from fairlead.server.session_book import INTERRUPTED, RUNNING, STOPPED, SessionBook
+from fairlead.server.starter import Starter
 from fairlead.store.imports import CliSessions
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.sessions import SessionRow
@@ -44,15 +35,10 @@ from fairlead.transcript.facts import ProcessExited, PromptCancelled
 from fairlead.transcript.reduce import Fed
 from fairlead.wire.blocks import Block
 
-__all__ = ["RUNNING", "Sessions", "Upload"]
+__all__ = ["Sessions", "Upload"]
 
 Upload: TypeAlias = Callable[[str, str], Awaitable[Block]]
 """An upload, by its id and the name it shall have, as a block of a prompt."""
-
-log = logging.getLogger("fairlead")
-
-RUNNING, STOPPED, INTERRUPTED = "running", "stopped", "interrupted"
-"""States of a stored row: what a server that starts must know of the one before it."""
 
 DOUBTFUL = 500
 """Items at the end of a session that was cut off; those of its last turn were never indexed."""
@@ -88,14 +74,22 @@ class Sessions:
         self.upload = upload
         self.clock = clock
         self.book = SessionBook(store, lobby, self.loaded, self.spawn)
+        self.starter = Starter(
+            self.book,
+            options,
+            policy=policy,
+            limits=limits,
+            clock=clock,
+            make_room=self.make_room,
+            loaded=self.loaded,
+            spawn=self.spawn,
+        )
         self._checkpoints = Checkpoints(store, limits)
         # Anew with each run: a database put back from a copy has counted differently (F-30).
         self._epoch = f"{store.epoch}.{uuid.uuid4().hex[:12]}"
         self._loaded: dict[str, LiveSession] = {}
         self._sources: dict[str, SessionSource] = {}
         self._loading: dict[str, asyncio.Task[LiveSession]] = {}
-        self._budgets: dict[str, RestartBudget] = {}
-        self._versions: dict[str, asyncio.Task[Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
 
@@ -158,7 +152,7 @@ class Sessions:
             guard=self.policy.guard,
         )
         for prompt in live.transcript.held:
-            live.prompts.add(prompt)
+            live.prompts.held.add(prompt)
         self._loaded[session] = live
         self._checkpoints.begin(session, loaded.kept)
         source = self._sources[session] = SessionSource(live.transcript, self.policy, self.limits)
@@ -175,109 +169,7 @@ class Sessions:
             self.spawn(self._checkpoints.keep(live))
         return live
 
-    # Starting and ending
-
-    def options_for(self, row: SessionRow, **more: Any) -> Options:
-        """How to start the CLI of a session: what it had, for a CLI restores neither (TRUTH 1.7)."""
-        mode = row.mode if row.mode in MODES and self.policy.allows_mode(row.mode) else None
-        chosen = {
-            name: row.options[name]
-            for name in ("model", "effort", "max_turns", "max_budget_usd")
-            if row.options.get(name) is not None
-        }
-        base = self.options
-        rules = replace(
-            base.rules,
-            allowed=(*base.rules.allowed, *row.options.get("allowed_tools", ())),
-            disallowed=(*base.rules.disallowed, *row.options.get("disallowed_tools", ())),
-        )
-        settings = base.settings
-        given = settings.value or {}
-        if row.options.get("fast_mode") and isinstance(given, Mapping):
-            settings = replace(settings, value={**given, "fastMode": True})
-        return replace(
-            base,
-            cwd=row.cwd,
-            rules=rules,
-            settings=settings,
-            mcp_servers={**base.mcp_servers, **row.options.get("mcp_servers", {})},
-            env={**base.env, **self.policy.env},
-            inherit_env=self.policy.inherit_env,
-            permission_mode=mode or self.policy.mode,
-            file_checkpoints=True,
-            **{**chosen, **more},
-        )
-
-    @asynccontextmanager
-    async def expecting(self, live: LiveSession) -> AsyncIterator[None]:
-        """Mark a session as running before something is stored that makes it run.
-
-        A server that is killed in between would otherwise leave a prompt that waits for ever.
-        """
-        before = self.row(live.id)
-        if before.state != RUNNING:
-            await self.book.save(structs.replace(before, state=RUNNING))
-        try:
-            yield
-        except (Refusal, StoreUnavailable):
-            if not live.live:
-                self.book.save_soon(structs.replace(self.row(live.id), state=before.state))
-            raise
-
-    async def start(self, live: LiveSession, options: Options) -> None:
-        """Start the CLI of a session; a failure is in its transcript, and is raised."""
-        live.reserve()
-        await self._start(live, options)
-
-    def start_soon(self, live: LiveSession, options: Options) -> None:
-        """Start the CLI of a session; a failure is in its transcript."""
-        live.reserve()
-        self.spawn(self._start_quietly(live, options))
-
-    async def _start(self, live: LiveSession, options: Options) -> None:
-        try:
-            await self.make_room(live)
-            row = structs.replace(self.row(live.id), state=RUNNING, last_activity=self.clock())
-            await self.book.save(row)
-            await self._know_version(options)
-            await live.start(options)
-        except (Refusal, StoreUnavailable):
-            raise
-        except FairleadError as problem:
-            raise Refusal("agent_failed", str(problem)) from problem
-        finally:
-            live.release()
-            self.book.show(live.id)
-
-    async def _know_version(self, options: Options) -> None:
-        """Ask an agent for its version once, however many sessions start at the same time."""
-        if options.version is not None:
-            return
-        env = child_environment(os.environ, options)
-        executable = agent.find(str(options.agent), env.get("PATH"))
-        asking = self._versions.get(executable)
-        if asking is None or asking.done():
-            asking = asyncio.create_task(agent.version_of(executable, env))
-            asking.add_done_callback(lambda task: task.cancelled() or task.exception())
-            self._versions[executable] = asking
-        await asyncio.shield(asking)
-
-    async def _start_quietly(self, live: LiveSession, options: Options) -> None:
-        try:
-            await self._start(live, options)
-        except (Refusal, StoreUnavailable) as problem:
-            log.warning("session %s did not start: %s", live.id, problem)
-            if live.client is None:
-                live.note([ProcessExited(stderr=str(problem))])
-
-    def resume_options(self, live: LiveSession) -> Options:
-        """How to go on with a session where it stopped."""
-        row = self.row(live.id)
-        return self.options_for(row, resume=row.cli_session_id)
-
-    def budget(self, session: str) -> RestartBudget:
-        """The restarts that a session has left."""
-        return self._budgets.setdefault(session, RestartBudget(self.limits))
+    # Ending
 
     async def make_room(self, newcomer: LiveSession | None = None) -> None:
         """Refuse one more running session if there are too many, unless an idle one can end."""
@@ -330,24 +222,22 @@ class Sessions:
         live = await self.load(row.id)
         self.book.doubt(row.id, live.transcript.last_ids("items", DOUBTFUL))
         facts: list[Fed] = [ProcessExited(stderr=CUT_OFF)]
-        facts += [PromptCancelled(uuid) for uuid in live.prompts.uuids]
+        facts += [PromptCancelled(uuid) for uuid in live.prompts.held.uuids]
         try:
             await live.record(facts)
         except StoreUnavailable:
             return  # It stays marked as running, and the next start tries again.
-        for held in live.prompts.uuids:
-            live.prompts.take(held)
+        for held in live.prompts.held.uuids:
+            live.prompts.held.take(held)
         self.book.save_soon(session_rows.refreshed(row, live.transcript, INTERRUPTED))
 
     async def close(self) -> None:
         """End every session, within the time there is."""
         self._closing = True
         await self._cancel_tasks()
-        # A version that is being asked for is a process: it is let end, not left behind.
-        asking = [task for task in self._versions.values() if not task.done()]
-        closing = [*asking, *[asyncio.create_task(self._end(one)) for one in self._loaded.values()]]
-        if closing:
-            await asyncio.wait(closing, timeout=self.limits.stop_s)
+        closing = [asyncio.create_task(self._end(one)) for one in self._loaded.values()]
+        closing.append(asyncio.create_task(self.starter.close()))
+        await asyncio.wait(closing, timeout=self.limits.stop_s)
         await self.book.save_all()
         await self._cancel_tasks()
 
@@ -393,21 +283,4 @@ class Sessions:
 
     def _exited(self, live: LiveSession, fact: ProcessExited) -> None:
         if not fact.expected and not self._closing:
-            self.spawn(self._restart(live))
-
-    async def _restart(self, live: LiveSession) -> None:
-        """A CLI ended that should not have: go on where it stopped, while the budget lasts."""
-        await live.journal.flush()
-        row = self.rows.get(live.id)
-        began = live.transcript.session.id
-        if row is None or began is None or live.transcript.status.state != "disconnected":
-            return
-        delay = self.budget(live.id).take(self.clock())
-        if delay is None:
-            log.warning("session %s crashes too often and is left ended", live.id)
-            return
-        await asyncio.sleep(delay)
-        if not live.live and self._loaded.get(live.id) is live:
-            live.reserve()
-            self.rows[live.id] = structs.replace(self.rows[live.id], cli_session_id=began)
-            await self._start_quietly(live, self.resume_options(live))
+            self.spawn(self.starter.restart(live))

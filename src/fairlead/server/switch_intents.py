@@ -24,7 +24,7 @@ from fairlead.server.intents import (
 )
 from fairlead.server.live_session import LiveSession
 from fairlead.server.refusal import Refusal
-from fairlead.server.session_intents import resumable
+from fairlead.server.resuming import resumable
 from fairlead.server.sessions import Sessions
 from fairlead.store.audit import AuditRecord
 from fairlead.transcript.facts import Described
@@ -76,7 +76,7 @@ async def set_effort(sessions: Sessions, deed: Deed, intent: SetEffort) -> Resul
     _remember(sessions, live, effort=intent.effort)
     live.note([Described(effort=intent.effort)])  # The CLI tells it with its next turn, if at all.
     if running:
-        await sessions.start(live, await resumable(sessions, live, repair=False))
+        await sessions.starter.start(live, await resumable(sessions, live, repair=False))
     return {"effort": intent.effort}
 
 

@@ -1,37 +1,73 @@
 """The protocol's types in TypeScript, made from the Python ones, which are the only source.
 
-`python -m fairlead.server.typescript` prints `web/src/protocol/messages.ts`; a test compares
-them. Reads msgspec's own description of each type, so a new field appears by itself.
+`python -m fairlead.server.typescript web/src/protocol` writes them, one file for each module that
+has such types, and a test compares. Reads msgspec's own description of each type, so a new field
+appears by itself.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 import msgspec
 from msgspec import inspect as described
 
-from fairlead.server import intents, messages
+from fairlead.server import intents, lobby_rows, messages, pending_row, usage_rows
 from fairlead.transcript import changes, model, snapshot
 
-__all__ = ["generate"]
+__all__ = ["FOLDER", "generate", "write"]
 
-HEADER = """// Generated from src/fairlead/server/messages.py, intents.py and transcript/model.py
-// by `python -m fairlead.server.typescript`. Do not edit.
+FOLDER = Path("web", "src", "protocol")
+"""Where the files belong, in the project."""
+
+HEADER = """// Generated from {sources} by `python -m fairlead.server.typescript`. Do not edit.
 """
 
-UNIONS: dict[str, Any] = {
-    "Item": model.Item,
-    "Change": changes.Change,
-    "Intent": intents.Intent,
-    "FromClient": messages.FromClient,
-    "FromServer": messages.FromServer,
+FILES: dict[str, tuple[ModuleType, ...]] = {
+    "messages": (messages,),
+    "intents": (intents,),
+    "lobby": (lobby_rows,),
+    "pending": (pending_row,),
+    "transcript": (model, snapshot),
+    "changes": (changes,),
+    "usage": (usage_rows,),
+}
+"""Which file has the types of which modules."""
+
+UNIONS: dict[str, tuple[ModuleType, Any]] = {
+    "Item": (model, model.Item),
+    "Change": (changes, changes.Change),
+    "Intent": (intents, intents.Intent),
+    "FromClient": (messages, messages.FromClient),
+    "FromServer": (messages, messages.FromServer),
 }
 
-NAMES: dict[Any, str] = {messages.Snapshot: "SnapshotMessage", changes.Set: "SetFields"}
-"""Where two Python modules use one name."""
+CONSTANTS: dict[str, tuple[ModuleType, object]] = {
+    "PROTOCOL": (messages, messages.PROTOCOL),
+    "LOBBY": (messages, messages.LOBBY),
+    "SCHEMA": (snapshot, snapshot.SCHEMA),
+}
+
+WHOLE: tuple[type[msgspec.Struct], ...] = (
+    snapshot.Snapshot,
+    lobby_rows.LobbySections,
+    pending_row.PendingRow,
+    usage_rows.UsageReport,
+)
+"""Types that are part of no union: what a document or an answer of the HTTP API holds."""
+
+NAMES: dict[Any, str] = {
+    messages.Snapshot: "SnapshotMessage",
+    changes.Set: "SetFields",
+    lobby_rows.ListedSession: "SessionRow",
+    lobby_rows.LobbySections: "Lobby",
+    pending_row.OfferedChoice: "Choice",
+}
+"""Where another Python module has a type of that name, which clients never see."""
 
 MAY_BE_CUT = (*get_args(model.Item), model.Turn, model.Settled)
 """Rows whose long fields the server sends by their beginning (`previews`)."""
@@ -47,42 +83,103 @@ PLAIN = {
 }
 
 
-def generate() -> str:
-    """The whole file."""
+def generate() -> dict[str, str]:
+    """The text of each file, by its name."""
     structs: dict[str, type[msgspec.Struct]] = {}
-    kinds: list[type[msgspec.Struct]] = [*_members(UNIONS.values()), snapshot.Snapshot]
-    for kind in kinds:
+    kinds: list[type[msgspec.Struct]] = _members(union for _, union in UNIONS.values())
+    for kind in [*kinds, *WHOLE]:
         _collect(kind, structs)
-    parts = [HEADER, f"export const PROTOCOL = {messages.PROTOCOL};"]
-    parts += [
-        f'export const LOBBY = "{messages.LOBBY}";',
-        f"export const SCHEMA = {snapshot.SCHEMA};",
-    ]
-    parts += [_interface(name, kind) for name, kind in sorted(structs.items())]
-    parts += [
-        f"export type {name} =\n{_alternatives(_name(m) for m in get_args(union))};"
-        for name, union in UNIONS.items()
-    ]
-    return "\n\n".join(parts) + "\n"
+    files = {file: _Text(file) for file in FILES}
+    for name, (module, value) in CONSTANTS.items():
+        files[_file_of(module.__name__)].say(f"export const {name} = {_literal(value)};")
+    for name, kind in sorted(structs.items()):
+        text = files[_file_of(kind.__module__)]
+        text.say(_interface(name, kind, text))
+    for name, (module, union) in UNIONS.items():
+        text = files[_file_of(module.__name__)]
+        alternatives = "\n".join(f"  | {text.named(member)}" for member in get_args(union))
+        text.say(f"export type {name} =\n{alternatives};")
+    return {f"{file}.ts": text.whole() for file, text in files.items()}
+
+
+def write(folder: Path) -> None:
+    """Put the files into a folder."""
+    for name, text in generate().items():
+        (folder / name).write_text(text)
+
+
+class _Text:
+    """One file while it is written; it knows what it has to import."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._parts: list[str] = []
+        self._imported: dict[str, set[str]] = {}
+
+    def say(self, part: str) -> None:
+        """Add a declaration."""
+        self._parts.append(part)
+
+    def named(self, kind: type) -> str:
+        """The name of a type, to be used in this file."""
+        return self._from(kind.__module__, NAMES.get(kind, kind.__name__))
+
+    def union(self, info: described.UnionType) -> str | None:
+        """The name of a union that has one, so that it is not written out at each use."""
+        here = {inner.cls for inner in info.types if isinstance(inner, described.StructType)}
+        for name, (module, union) in UNIONS.items():
+            if len(here) > 1 and here == set(get_args(union)):
+                return self._from(module.__name__, name)
+        return None
+
+    def whole(self) -> str:
+        """The text of the file."""
+        sources = ", ".join(
+            f"src/{module.__name__.replace('.', '/')}.py" for module in FILES[self._file]
+        )
+        imports = [
+            f'import type {{ {", ".join(sorted(names))} }} from "./{file}.ts";'
+            for file, names in sorted(self._imported.items())
+        ]
+        parts = ["\n".join(imports)] if imports else []
+        return HEADER.format(sources=sources) + "\n" + "\n\n".join([*parts, *self._parts]) + "\n"
+
+    def _from(self, module: str, name: str) -> str:
+        file = _file_of(module)
+        if file != self._file:
+            self._imported.setdefault(file, set()).add(name)
+        return name
+
+
+def _file_of(module: str) -> str:
+    for file, modules in FILES.items():
+        if module in {one.__name__ for one in modules}:
+            return file
+    raise ValueError(f"say in FILES where the types of {module} belong")
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _members(unions: Iterable[Any]) -> list[type[msgspec.Struct]]:
     return [member for union in unions for member in get_args(union)]
 
 
-def _name(kind: type) -> str:
-    return NAMES.get(kind, kind.__name__)
-
-
 def _collect(kind: type[msgspec.Struct], into: dict[str, type[msgspec.Struct]]) -> None:
-    if into.setdefault(_name(kind), kind) is not kind:
-        raise ValueError(f"two types are called {_name(kind)}")
+    name = NAMES.get(kind, kind.__name__)
+    if into.setdefault(name, kind) is not kind:
+        raise ValueError(f"two types are called {name}")
+    for field in _fields(kind):
+        for inner in _structs_in(field.type):
+            if NAMES.get(inner, inner.__name__) not in into:
+                _collect(inner, into)
+
+
+def _fields(kind: type[msgspec.Struct]) -> tuple[described.Field, ...]:
     info = described.type_info(kind)
     assert isinstance(info, described.StructType)
-    for field in info.fields:
-        for inner in _structs_in(field.type):
-            if _name(inner) not in into:
-                _collect(inner, into)
+    return info.fields
 
 
 def _structs_in(info: described.Type) -> list[type[msgspec.Struct]]:
@@ -97,7 +194,7 @@ def _structs_in(info: described.Type) -> list[type[msgspec.Struct]]:
     return []
 
 
-def _interface(name: str, kind: type[msgspec.Struct]) -> str:
+def _interface(name: str, kind: type[msgspec.Struct], text: _Text) -> str:
     info = described.type_info(kind)
     assert isinstance(info, described.StructType)
     lines = []
@@ -107,7 +204,7 @@ def _interface(name: str, kind: type[msgspec.Struct]) -> str:
     for field in info.fields:
         # What the server sends it always sends whole; a client may leave defaults out.
         mark = "" if field.required or not incoming else "?"
-        lines.append(f"  readonly {field.encode_name}{mark}: {_typescript(field.type)};")
+        lines.append(f"  readonly {field.encode_name}{mark}: {_typescript(field.type, text)};")
     if kind in MAY_BE_CUT:
         lines.append("  readonly cut?: { readonly [field: string]: number };")
     about = (kind.__doc__ or "").strip().split("\n")[0]
@@ -115,32 +212,18 @@ def _interface(name: str, kind: type[msgspec.Struct]) -> str:
     return f"/** {about} */\nexport interface {name} {{\n{body}\n}}"
 
 
-def _typescript(info: described.Type) -> str:
+def _typescript(info: described.Type, text: _Text) -> str:
     if isinstance(info, described.StructType):
-        return _name(info.cls)
+        return text.named(info.cls)
     if isinstance(info, described.UnionType):
-        known = _known_union(info)
-        return known or " | ".join(_typescript(inner) for inner in info.types)
+        return text.union(info) or " | ".join(_typescript(inner, text) for inner in info.types)
     if isinstance(info, described.VarTupleType | described.ListType):
-        inner = _typescript(info.item_type)
+        inner = _typescript(info.item_type, text)
         return f"readonly ({inner})[]" if "|" in inner else f"readonly {inner}[]"
     if isinstance(info, described.DictType):
-        return f"{{ readonly [key: string]: {_typescript(info.value_type)} }}"
+        return f"{{ readonly [key: string]: {_typescript(info.value_type, text)} }}"
     return PLAIN[type(info)]
 
 
-def _known_union(info: described.UnionType) -> str | None:
-    """The name of a union that has one, so that it is not written out at each use."""
-    here = {inner.cls for inner in info.types if isinstance(inner, described.StructType)}
-    for name, union in UNIONS.items():
-        if len(here) > 1 and here == set(get_args(union)):
-            return name
-    return None
-
-
-def _alternatives(names: Iterable[str]) -> str:
-    return "\n".join(f"  | {name}" for name in names)
-
-
 if __name__ == "__main__":
-    sys.stdout.write(generate())
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)

@@ -4,6 +4,9 @@ Sums are taken from the results of turns as the log has them, the way the transc
 takes them for one session, and kept in memory: the first question after a start looks through
 the log once, every later one only through what is new. A fork's log begins with the lines of
 its parent, whose results have the same ids, and nothing is counted twice.
+
+Sessions of the CLI's own are counted by their files (`store/file_usage`), one that went on here
+only up to then: from its first process here the log tells.
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from fairlead.server.log_lines import fed_by
 from fairlead.server.refusal import Refusal
+from fairlead.server.usage_rows import UsageReport, UsageRow
+from fairlead.store.file_usage import FileSums, file_sums
 from fairlead.store.log import Event
 from fairlead.store.usage import TellingLine, telling_lines
 from fairlead.transcript import plain
@@ -42,6 +47,7 @@ _COUNTS = (
 _FIGURES = (*_COUNTS, "cost_usd")
 
 Figures = dict[str, float]
+T = TypeVar("T")
 
 
 class Spent(Struct, frozen=True, kw_only=True):
@@ -50,8 +56,8 @@ class Spent(Struct, frozen=True, kw_only=True):
     at: float
     project: str
     model: str
-    turn: int
-    """Numbers the turns, so that one that used two models counts as one."""
+    turn: int | None
+    """Numbers the turns, so that one that used two models counts as one; None by a file."""
     figures: Figures
 
 
@@ -110,22 +116,47 @@ class Usage:
         self._accounts: dict[str, Account] = {}
         self._seen: set[str] = set()
         self._spent: list[Spent] = []
+        self._files = FileSums()
+        self._imported: dict[str, list[Spent]] = {}
+        """What a file had cost before its session went on here, by our name of the session."""
+        self._started: dict[str, float] = {}
+        """When the last process of a session was started here."""
+        self._ran: dict[str, tuple[str, float]] = {}
+        """The CLI's sessions that ran here: as which of ours, and since when."""
 
-    async def report(self, bounds: Sequence[float]) -> dict[str, Any]:
+    async def report(self, bounds: Sequence[float]) -> UsageReport:
         """Sums between each two of the moments given, which are in order."""
         _check(bounds)
         async with self._busy:
             await self._catch_up()
-        return _summed(self._spent, bounds)
+            self._files = await self._ask(file_sums, self._folder, self._files)
+        told = {one.session for one in self._files.rows}
+        spent = [*self._spent, *self._left(told)]
+        return _summed(spent, self._of_files(), len(told), bounds)
+
+    def _of_files(self) -> list[Spent]:
+        return [
+            Spent(at=one.at, project=one.project, model=one.model, turn=None, figures=one.figures)
+            for one in self._files.rows
+            if one.session not in self._ran or one.at < self._ran[one.session][1]
+        ]
+
+    def _left(self, told: set[str]) -> list[Spent]:
+        """What was imported of sessions whose files were never read for their usage."""
+        read = {ours for name, (ours, _) in self._ran.items() if name in told}
+        return [one for ours, spent in self._imported.items() if ours not in read for one in spent]
+
+    async def _ask(self, read: Callable[..., T], *given: Any) -> T:
+        try:
+            return await asyncio.to_thread(read, *given)
+        except sqlite3.Error as problem:
+            raise Refusal("unavailable", f"the log cannot be read now: {problem}") from None
 
     async def _catch_up(self) -> None:
         if self._known != self._epoch():
             self._forget()
         while True:
-            try:
-                piece = await asyncio.to_thread(telling_lines, self._folder, self._reached)
-            except sqlite3.Error as problem:
-                raise Refusal("unavailable", f"the log cannot be read now: {problem}") from None
+            piece = await self._ask(telling_lines, self._folder, self._reached)
             if piece.last < self._reached:
                 self._forget()  # The end of the log was taken away: its numbers are given anew.
                 continue
@@ -140,23 +171,35 @@ class Usage:
         account = self._accounts.setdefault(line.session, Account())
         if isinstance(fed, ProcessStarted):
             account.start()
+            self._started[line.session] = line.at
+            self._note_run(fed.resumed, line)
         elif isinstance(fed, Accounted):
-            self._add(line, account.take_total(fed.total_usd, fed.models))
+            spent = account.take_total(fed.total_usd, fed.models)
+            if self._is_new(f"{line.at} {fed.total_usd}"):
+                self._imported[line.session] = self._costs(line, spent)
         elif isinstance(fed, Result):
+            self._note_run(fed.session_id, line)
             spent = account.take(fed)
-            if fed.uuid and fed.uuid in self._seen:
-                return  # A copy in a fork; its totals still count as known to that session.
-            self._seen.add(fed.uuid or "")
-            self._add(line, spent)
+            if fed.uuid is None or self._is_new(fed.uuid):
+                self._spent += self._costs(line, spent)
 
-    def _add(self, line: TellingLine, spent: dict[str, Figures]) -> None:
+    def _note_run(self, cli_session: str | None, line: TellingLine) -> None:
+        if cli_session:
+            since = self._started.get(line.session, line.at)
+            self._ran.setdefault(cli_session, (line.session, since))
+
+    def _is_new(self, mark: str) -> bool:
+        """Whether it was not counted before: a fork's log has it again. Totals are known there."""
+        new = mark not in self._seen
+        self._seen.add(mark)
+        return new
+
+    def _costs(self, line: TellingLine, spent: dict[str, Figures]) -> list[Spent]:
         self._turns += 1
-        for model, figures in spent.items() or (("", dict.fromkeys(_FIGURES, 0.0)),):
-            self._spent.append(
-                Spent(
-                    at=line.at, project=line.project, model=model, turn=self._turns, figures=figures
-                )
-            )
+        return [
+            Spent(at=line.at, project=line.project, model=model, turn=self._turns, figures=figures)
+            for model, figures in spent.items() or (("", dict.fromkeys(_FIGURES, 0.0)),)
+        ]
 
 
 def _check(bounds: Sequence[float]) -> None:
@@ -168,30 +211,43 @@ def _check(bounds: Sequence[float]) -> None:
         raise Refusal("bad_message", "each moment must be later than the one before")
 
 
-def _summed(spent: Sequence[Spent], bounds: Sequence[float]) -> dict[str, Any]:
-    rows: dict[tuple[int, str, str], Figures] = {}
+def _summed(
+    log: Sequence[Spent], files: Sequence[Spent], sessions: int, bounds: Sequence[float]
+) -> UsageReport:
+    rows: dict[tuple[int, str, str, str], Figures] = {}
     turns: list[set[int]] = [set() for _ in bounds[1:]]
-    for one in spent:
-        bucket = bisect_right(bounds, one.at) - 1
-        if not 0 <= bucket < len(turns):
-            continue
-        turns[bucket].add(one.turn)
-        sums = rows.setdefault((bucket, one.project, one.model), dict.fromkeys(_FIGURES, 0.0))
-        for name, value in one.figures.items():
-            sums[name] += value
-    return {
-        "first": min((one.at for one in spent), default=None),
-        "turns": [len(one) for one in turns],
-        "rows": [
-            {"bucket": bucket, "project": project, "model": model, **_rounded(sums)}
-            for (bucket, project, model), sums in sorted(rows.items())
-        ],
-    }
+    for source, all_spent in (("log", log), ("files", files)):
+        for one in all_spent:
+            bucket = bisect_right(bounds, one.at) - 1
+            if not 0 <= bucket < len(turns):
+                continue
+            if one.turn is not None:
+                turns[bucket].add(one.turn)
+            key = bucket, one.project, one.model, source
+            sums = rows.setdefault(key, dict.fromkeys(_FIGURES, 0.0))
+            for name, value in one.figures.items():
+                sums[name] += value
+    return UsageReport(
+        first=min((one.at for one in (*log, *files)), default=None),
+        turns=tuple(len(one) for one in turns),
+        rows=tuple(_row(key, sums) for key, sums in sorted(rows.items())),
+        file_sessions=sessions,
+    )
 
 
-def _rounded(sums: Figures) -> dict[str, Any]:
-    counts = {name: int(sums[name]) for name in _COUNTS}
-    return {**counts, "cost_usd": round(sums["cost_usd"], _DIGITS)}
+def _row(key: tuple[int, str, str, str], sums: Figures) -> UsageRow:
+    bucket, project, model, source = key
+    return UsageRow(
+        bucket=bucket,
+        project=project,
+        model=model,
+        source=source,
+        input_tokens=int(sums["input_tokens"]),
+        output_tokens=int(sums["output_tokens"]),
+        cache_read_input_tokens=int(sums["cache_read_input_tokens"]),
+        cache_creation_input_tokens=int(sums["cache_creation_input_tokens"]),
+        cost_usd=round(sums["cost_usd"], _DIGITS),
+    )
 
 
 def _usage(value: Any) -> ModelUsage:

@@ -1,4 +1,4 @@
-"""One item of a session as a whole, for whoever was sent only its beginning (`previews`).
+"""One row of a session as a whole, for whoever was sent only its beginning (`previews`).
 
 Over HTTP and not over the socket, where ten megabytes would hold up everything behind them.
 """
@@ -18,6 +18,9 @@ from fairlead.server.routes import Parameter, Route
 
 __all__ = ["Documents", "WholeItems"]
 
+LISTS = ("items", "turns", "settled")
+"""The lists whose rows are sent by their beginning."""
+
 
 class Documents(Protocol):
     """Who has the documents."""
@@ -36,23 +39,32 @@ class WholeItems:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         session = Parameter(name="session", where="path", about="The session's id.")
-        item = Parameter(name="id", where="query", about="The item's id.")
+        row = Parameter(name="id", where="query", about="The row's id.")
+        of = Parameter(
+            name="of",
+            where="query",
+            about="The list it is in: items (if it is left out), turns or settled.",
+            needed=False,
+        )
         self.routes = (
             Route(
                 method="GET",
                 path="/api/sessions/{session}/item",
                 role="viewer",
-                about="One item of a session, as a whole.",
+                about="One item, turn or settled request of a session, as a whole.",
                 handler=self._read,
-                parameters=(session, item),
+                parameters=(session, row, of),
             ),
         )
 
     async def _read(self, request: Request) -> Response:
         session = request.path_params["session"]
+        of = request.query_params.get("of", LISTS[0])
+        if of not in LISTS:
+            raise Refusal("bad_message", f"of must be one of {', '.join(LISTS)}")
         opened = await self._documents.open(session)
         source = self._documents.source(session) if opened else None
-        row = source.transcript.item(request.query_params.get("id", "")) if source else None
+        row = source.transcript.row(of, request.query_params.get("id", "")) if source else None
         if row is None:
-            raise Refusal("not_found", "there is no such item in such a session")
+            raise Refusal("not_found", "there is no such row in such a session")
         return json_answer(row)

@@ -18,7 +18,14 @@ from msgspec import Struct
 
 from fairlead.store.import_index import IndexedFile
 from fairlead.store.log import StoreUnavailable
-from fairlead.store.session_files import SessionFiles, Stamps, read_session, stamps_of, sweep
+from fairlead.store.session_files import (
+    ReadSession,
+    SessionFiles,
+    Stamps,
+    read_session,
+    stamps_of,
+    sweep,
+)
 from fairlead.store.transcript_file import scan
 from fairlead.transcript.transcript import Transcript
 
@@ -129,6 +136,10 @@ class CliSessions:
 
         Raises `KeyError` for a session that is not listed and `OSError` for one that is gone.
         """
+        return (await self.read(session)).transcript
+
+    async def read(self, session: str) -> ReadSession:
+        """The same, and what the session used by what its files tell."""
         path = self.projects / self._by_id[session]
         return await asyncio.to_thread(read_session, path)
 

@@ -79,11 +79,19 @@ _MODELS = (
     " FROM sessions WHERE id = streams.session AND json_valid(CAST(row AS TEXT))), '')",
 )
 
+_FILE_USAGE = (
+    "CREATE TABLE file_usage (answer TEXT PRIMARY KEY, stream INTEGER NOT NULL, at REAL NOT NULL,"
+    " model TEXT NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,"
+    " cache_read_input_tokens INTEGER NOT NULL, cache_creation_input_tokens INTEGER NOT NULL,"
+    " cost_usd REAL NOT NULL) WITHOUT ROWID",
+)
+
 MIGRATIONS = (
     Migration(1, _LOG),
     Migration(2, _TABLES),
     Migration(3, _SEARCH),
     Migration(4, _PARTS),
     Migration(5, _MODELS),
+    Migration(6, _FILE_USAGE),
 )
 """All steps; the number of the last is the version this Fairlead reads and writes."""

@@ -11,12 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
+from fairlead.store.file_usage import FileSpent, spent_in
 from fairlead.store.transcript_file import FileTail, read_object, read_records
 from fairlead.transcript import plain
 from fairlead.transcript.history import Subagent, history
 from fairlead.transcript.transcript import Transcript
 
-__all__ = ["SessionFiles", "Stamps", "read_session", "stamps_of", "sweep"]
+__all__ = ["ReadSession", "SessionFiles", "Stamps", "read_session", "stamps_of", "sweep"]
 
 Stamps = dict[str, tuple[int, int, int]]
 """Path under a folder -> inode, size, time of change in nanoseconds."""
@@ -58,10 +61,19 @@ def fold(records: list[dict[str, Any]], subagents: list[Subagent]) -> Transcript
     return transcript
 
 
-def read_session(path: Path) -> Transcript:
-    """A session as its files are now."""
-    sides = [_subagent(one, read_records(one)) for one in subagent_files(path)]
-    return fold(read_records(path), sides)
+class ReadSession(Struct, frozen=True):
+    """A session as its files are now, and what it used by what they tell."""
+
+    transcript: Transcript
+    spent: tuple[FileSpent, ...]
+
+
+def read_session(path: Path) -> ReadSession:
+    """Read the files of a session."""
+    records = read_records(path)
+    sides = {one: read_records(one) for one in subagent_files(path)}
+    transcript = fold(records, [_subagent(one, own) for one, own in sides.items()])
+    return ReadSession(transcript, spent_in(path.stem, [records, *sides.values()]))
 
 
 def subagent_files(path: Path) -> list[Path]:

@@ -14,7 +14,14 @@ from msgspec import Struct
 
 from fairlead.store import streams
 
-__all__ = ["SessionRow", "find", "put", "rows"]
+__all__ = ["Origin", "SessionRow", "find", "put", "rows"]
+
+
+class Origin(Struct, frozen=True, kw_only=True):
+    """Where a fork branches off: the CLI's id of the other session, and the last line it knows."""
+
+    cli_session_id: str
+    at: str | None = None
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -38,6 +45,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     archived: bool = False
     parent: str | None = None
     """The session this one was forked from."""
+    origin: Origin | None = None
+    """Of a fork whose CLI has not begun yet: until then there is nothing under its own id."""
     items: int = 0
     options: dict[str, Any] = {}
     """What a restart must pass to the CLI again; TRUTH 1.7: the CLI restores neither mode nor model."""

@@ -22,6 +22,7 @@ from fairlead.store import (
     audit,
     devices,
     drafts,
+    file_usage,
     import_index,
     intents,
     search,
@@ -34,6 +35,7 @@ from fairlead.store.connection import Connect, connect
 from fairlead.store.database import Database
 from fairlead.store.devices import Device
 from fairlead.store.drafts import Draft
+from fairlead.store.file_usage import FileSpent
 from fairlead.store.folder import DataFolder
 from fairlead.store.import_index import IndexedFile
 from fairlead.store.intents import IntentOutcome
@@ -51,6 +53,8 @@ T = TypeVar("T")
 
 INDEXED_AT_ONCE = 100
 """Items in one transaction of the search index: about 20 ms, so that events need not wait long."""
+COUNTED_AT_ONCE = 1_000
+"""Answers in one transaction of `put_file_usage`, for the same reason."""
 
 
 class SqliteStore:
@@ -306,6 +310,14 @@ class SqliteStore:
     async def search(self, query: str, filters: Filters | None = None) -> list[Hit]:
         """What matches all words of a query; any text is a query."""
         return await self._read(lambda db: search.find(db, query, filters or Filters()))
+
+    async def put_file_usage(
+        self, session: str, spent: Sequence[FileSpent], *, project: str = ""
+    ) -> None:
+        """Keep what the files of a session of the CLI's own say that it used."""
+        for start in range(0, len(spent), COUNTED_AT_ONCE):
+            part = spent[start : start + COUNTED_AT_ONCE]
+            await self._write(partial(file_usage.put, session, part, project), weight=len(part))
 
     # The index of the CLI's own transcript files (`imports`)
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import fairlead
 from fairlead.emulator.replies import reply, use
 from fairlead.server.intents import Decide, Fork, Intent, NewSession, Resume, Send, Stop
 from fairlead.server.limits import Limits
@@ -89,12 +90,12 @@ async def test_a_tool_is_approved_and_runs_and_the_session_resumes_after_a_stop(
         live = server.live(session)
         await server.until(lambda: live.transcript.pending)
         (row,) = server.registry.sessions.source(session).section("pending")
-        assert row["choices"][0]["label"].startswith("Bash(./tool.sh now)")
+        assert row.choices[0].label.startswith("Bash(./tool.sh now)")
         decided = await server.act(
             Decide(
                 session=session,
-                request_id=row["id"],
-                input_sha256=row["input_sha256"],
+                request_id=row.id,
+                input_sha256=row.input_sha256,
                 decision="allow",
             )
         )
@@ -143,6 +144,7 @@ async def test_a_fork_goes_on_from_the_message_it_was_made_at(stage: Stage) -> N
         made = await server.act(Fork(session=session, at=answer.id))
         assert made.ok, made
         fork = made.result["session"]
+        assert (await server.act(Stop(session=fork))).ok  # Also one that ended before it began.
         await server.say(fork, "third")
         forked = await server.turns(fork, 2)
         texts = [getattr(one, "text", "") for one in forked.transcript.items]
@@ -151,3 +153,30 @@ async def test_a_fork_goes_on_from_the_message_it_was_made_at(stage: Stage) -> N
         assert "One." in last
         assert "second" not in last
         assert forked.transcript.session.id != live.transcript.session.id
+        (other,) = [one for one in stage.model.requests if "second" in json.dumps(one.messages)]
+        assert "Forked." not in json.dumps(other.messages)
+
+
+async def test_a_session_that_another_program_uses_is_forked_as_far_as_it_is(
+    stage: Stage,
+) -> None:
+    stage.model.push(reply("Said elsewhere."), reply("Said here."), reply("Still elsewhere."))
+    async with fairlead.Session(stage.options()) as elsewhere, house(stage) as server:
+        await (await elsewhere.send("first")).wait()
+        known = elsewhere.transcript.session.id
+        assert known is not None
+        projects = stage.home / ".claude" / "projects"
+        await server.until(  # The file is written later than the result.
+            lambda: any("Said elsewhere." in one.read_text() for one in projects.glob("*/*.jsonl"))
+        )
+        refused = await server.act(Resume(session=known))
+        assert (refused.code, refused.result["check"]) == ("conflict", "in_use")
+        made = await server.act(Fork(session=known))
+        assert made.ok, made
+        fork = made.result["session"]
+        await server.say(fork, "second")
+        forked = await server.turns(fork, 2)  # The first one came with the file.
+        assert "Said elsewhere." in json.dumps(stage.model.requests[-1].messages)
+        assert forked.transcript.session.id not in (None, known)
+        await (await elsewhere.send("third")).wait()
+        assert "Said here." not in json.dumps(stage.model.requests[-1].messages)
