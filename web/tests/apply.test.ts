@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { apply, Mismatch, type Sections } from "../src/core/apply.ts";
-import type { Change } from "../src/protocol/messages.ts";
+import type { Change } from "../src/protocol/changes.ts";
 
 const golden = fileURLToPath(new URL("../../tests/golden/transcript/", import.meta.url));
 const read = (name: string): unknown => JSON.parse(readFileSync(golden + name, "utf8"));

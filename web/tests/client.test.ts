@@ -1,7 +1,8 @@
 /** A client over sockets that come and go: nothing lost, nothing doubled. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { Client, type Known } from "../src/core/client.ts";
-import type { FromServer, Intent, IntentResult, Problem, SnapshotMessage, Welcome } from "../src/protocol/messages.ts";
+import type { Intent } from "../src/protocol/intents.ts";
+import type { FromServer, IntentResult, Problem, SnapshotMessage, Welcome } from "../src/protocol/messages.ts";
 import { TestWorld } from "./world.ts";
 
 const welcome = (part: Partial<Welcome> = {}): Welcome => ({

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Known } from "../src/core/client.ts";
 import { keptState, shownLobby, shownState, withCopies } from "../src/core/copies.ts";
-import type { Followed, Lobby } from "../src/core/documents.ts";
+import type { Followed } from "../src/core/documents.ts";
+import type { Lobby } from "../src/protocol/lobby.ts";
 
 const document = (items: readonly object[], first = 0): Followed => ({
   name: "s", epoch: "e", seq: 9, fetching: false, window: { first, total: first + items.length },
@@ -36,7 +37,7 @@ describe("a copy that stands in", () => {
   });
 
   test("gives way to what the server says", () => {
-    const lobby = { sessions: [], inbox: [], devices: [], server: {} } as Lobby;
+    const lobby = { sessions: [], inbox: [], devices: [], server: {} } as unknown as Lobby;
     const copies = new Map([["s", { at: 1, document: document([]) }]]);
     const alone = withCopies(known(), lobby, copies);
     expect([alone.lobby, [...alone.documents.keys()]]).toEqual([lobby, ["s"]]);

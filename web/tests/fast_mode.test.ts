@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fastMode } from "../src/core/fast_mode.ts";
-import type { Session } from "../src/protocol/messages.ts";
+import type { Session } from "../src/protocol/transcript.ts";
 import snapshot from "../../tests/golden/transcript/empty.snapshot.json" with { type: "json" };
 
 const empty = snapshot.session as unknown as Session;

@@ -1,7 +1,7 @@
 /** Finding words in a conversation, and what is read aloud of it. */
 import { expect, test } from "vitest";
-import { finding, stepped } from "../src/core/find.ts";
-import type { Item } from "../src/protocol/messages.ts";
+import { finding, lengthSearchedInPart, stepped } from "../src/core/find.ts";
+import type { Item } from "../src/protocol/transcript.ts";
 import { spoken } from "../src/view/transcript/spoken.ts";
 
 const items = [
@@ -32,6 +32,19 @@ test("a long conversation is looked through in steps", () => {
   while (!search.next().done) steps += 1;
   expect(steps).toBeGreaterThan(2);
   expect(found("words 99", many)).toEqual(["i99", ...Array.from({ length: 10 }, (_, at) => `i99${at}`)]);
+});
+
+test("one very long item takes a turn of its own", () => {
+  const long = [{ kind: "text", id: "x", text: "word ".repeat(200_000) }, { kind: "text", id: "y", text: "word" }] as unknown as Item[];
+  const search = finding(long, "word");
+  expect(search.next().done).toBe(false);
+  expect(search.next()).toEqual({ done: true, value: ["x", "y"] });
+});
+
+test.each([
+  [{}, 0], [{ cut: {} }, 0], [{ cut: { result: 900, structured: 5_000 } }, 900], [{ cut: { structured: 5_000 } }, 0], [{ cut: { text: 1, data: 2 } }, 3],
+])("of %j so much is searched in part: %i", (item, length) => {
+  expect(lengthSearchedInPart(item)).toBe(length);
 });
 
 test.each([[3, 2, 1, 0], [3, 0, -1, 2], [3, 1, 1, 2], [0, -1, 1, -1]] as const)("of %i, from %i by %i is %i", (count, at, by, next) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionRow } from "../src/core/documents.ts";
+import type { SessionRow } from "../src/protocol/lobby.ts";
 import { bySession, readQuestion, searchPath, writeQuestion, type Hit } from "../src/core/findings.ts";
 
 const hit = (session: string, item: string, part: Partial<Hit> = {}): Hit => ({
@@ -7,7 +7,8 @@ const hit = (session: string, item: string, part: Partial<Hit> = {}): Hit => ({
 });
 
 const session = (id: string, part: Partial<SessionRow> = {}): SessionRow => ({
-  id, title: `Title of ${id}`, cwd: "/ship", cli_session_id: null, status: { state: "" }, live: false, model: null, mode: null,
+  id, title: `Title of ${id}`, cwd: "/ship", cli_session_id: null, status: { state: "", since: 0, last_event: 0, waiting: 0, background: 0, detail: null },
+  live: false, model: null, mode: null, effort: null,
   cost_usd: 0, created: 0, last_activity: 0, pinned: false, archived: false, parent: null, items: 0, pending: 0, source: "fairlead",
   agent: null, draft: "", ...part,
 });

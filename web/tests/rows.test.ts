@@ -4,7 +4,7 @@ import { apply, type Sections } from "../src/core/apply.ts";
 import type { Transcript } from "../src/core/documents.ts";
 import type { Waiting } from "../src/core/outbox.ts";
 import { layOut, Layout, type Laid } from "../src/core/rows.ts";
-import type { Change } from "../src/protocol/messages.ts";
+import type { Change } from "../src/protocol/changes.ts";
 
 const NONE: readonly Waiting[] = [];
 

@@ -1,7 +1,7 @@
 /** F-33: what is sent while the connection comes and goes arrives, and arrives once. */
 import { expect, test } from "vitest";
 import { Client } from "../src/core/client.ts";
-import type { Send } from "../src/protocol/messages.ts";
+import type { Send } from "../src/protocol/intents.ts";
 import { TestWorld, type TestSocket } from "./world.ts";
 
 /** A server that acts once for each number, and loses its sockets as told. */

@@ -18,7 +18,7 @@ test.each([
 });
 
 test("a state nobody knows is shown by its own name", () => {
-  expect(shownStatus({ state: "dreaming" })).toEqual({ label: "dreaming", tone: "quiet", busy: false });
+  expect(shownStatus({ state: "dreaming", since: 0, last_event: 0, waiting: 0, background: 0, detail: null })).toEqual({ label: "dreaming", tone: "quiet", busy: false });
 });
 
 test("no mode above the ceiling is offered, and none without checks ever", () => {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { bounds, leaders, periods, scale, sums, tokensOf, type UsageRow } from "../src/core/usage.ts";
+import { bounds, leaders, periods, scale, spentBy, sums, tokensOf } from "../src/core/usage.ts";
+import type { UsageRow } from "../src/protocol/usage.ts";
 
 const row = (bucket: number, project: string, model: string, cost: number, tokens = 10): UsageRow => ({
-  bucket, project, model, cost_usd: cost, input_tokens: tokens, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0,
+  bucket, project, model, source: "log", cost_usd: cost, input_tokens: tokens, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0,
 });
 
 const at = (text: string) => new Date(text).getTime() / 1000;
@@ -33,7 +34,7 @@ test("a period holds its parts in the order of their shades, the rest as one", (
   const named = leaders(sums(rows, "project", "cost"));
   expect(named).toEqual(["/a", "/b", "/c", "/d", "/e"]);
   const edges = bounds(at("2026-11-15T13:00:00"), "day", 2);
-  const shown = periods({ first: 1, turns: [0, 4], rows }, edges, { step: "day", by: "project", measure: "cost", named, others: "rest" });
+  const shown = periods({ first: 1, turns: [0, 4], rows, file_sessions: 0 }, edges, { step: "day", by: "project", measure: "cost", named, others: "rest" });
   expect(shown[0]).toMatchObject({ value: 0, turns: 0, parts: [] });
   expect(shown[1]?.parts.map((part) => part.name)).toEqual([...named, "rest"]);
   expect(shown[1]?.parts.at(-1)?.value).toBe(5 + 4);
@@ -56,6 +57,12 @@ test.each([0.004, 0.9, 1, 7.78, 99, 1234, 7_000_000])("the scale for %d is round
 
 test("nothing has a scale too", () => {
   expect(scale(0)).toEqual({ top: 1, ticks: [0] });
+});
+
+test("what is this server's and what the CLI's files tell can be told apart", () => {
+  const rows = [row(0, "/a", "opus", 1, 5), { ...row(0, "/a", "opus", 0, 7), source: "files" }, { ...row(1, "/b", "", 2, 0), source: "files" }];
+  expect(spentBy(rows, "log")).toEqual({ cost: 1, tokens: 5 });
+  expect(spentBy(rows, "files")).toEqual({ cost: 2, tokens: 7 });
 });
 
 test("all kinds of tokens count", () => {

@@ -2,7 +2,7 @@
 
 Every row has at least one test in a real browser against the emulated agent; the main flows have
 one against the real CLI besides (`test_real_cli`). A test is named by its module's ending and its
-function: `answers.test_…` is in `test_checklist_answers`.
+function: `answers.test_…` is in `test_checklist_answers`, `fast_mode.test_…` in `test_fast_mode`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,11 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
     "All permission modes": ("answers.test_a_mode_says_what_is_asked",),
     "/config (TUI-only)": ("panels.test_the_settings_change_the_running_session",),
-    "/fast (TUI-only)": ("panels.test_the_model_is_switched_from_the_head_of_the_session",),
+    "/fast (TUI-only)": (
+        "fast_mode.test_the_fast_mode_is_switched_on_and_off_again",
+        "fast_mode.test_an_old_cli_has_no_switch_for_it",
+        "panels.test_the_model_is_switched_from_the_head_of_the_session",
+    ),
     "/help (TUI-only)": ("panels.test_the_help_tells_what_the_session_itself_told",),
     "/keybindings-help (TUI)": (
         "panels.test_keys_are_shown_changed_and_given_back",

@@ -10,6 +10,7 @@ from tests.e2e.browser import (
     test_checklist_panels,
     test_checklist_sessions,
     test_checklist_work,
+    test_fast_mode,
 )
 from tests.e2e.browser.checklist import COMPONENTS, FEATURES
 
@@ -18,17 +19,22 @@ MODULES: tuple[ModuleType, ...] = (
     test_checklist_panels,
     test_checklist_sessions,
     test_checklist_work,
+    test_fast_mode,
 )
 
 
 def written() -> set[str]:
     """Every test of the checklist, by its module's ending and its name."""
     return {
-        f"{module.__name__.rpartition('_')[2]}.{name}"
+        f"{_short(module)}.{name}"
         for module in MODULES
         for name, value in vars(module).items()
         if name.startswith("test_") and inspect.iscoroutinefunction(value)
     }
+
+
+def _short(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2].removeprefix("test_").removeprefix("checklist_")
 
 
 async def test_every_row_has_a_test_and_every_test_a_row() -> None:

@@ -13,7 +13,7 @@ window.moments = { came: 0, armed: 0 };
 new MutationObserver(() => {
   const form = document.querySelector('[aria-label="Edit before it runs"]');
   if (form && !window.moments.came) window.moments.came = performance.now();
-  const allow = [...document.querySelectorAll("main [role=dialog] button")].find((one) => one.innerText.startsWith("Allow as edited"));
+  const allow = [...document.querySelectorAll("main dialog[open] button")].find((one) => one.innerText.startsWith("Allow as edited"));
   if (allow && !allow.disabled && !window.moments.armed) window.moments.armed = performance.now();
 }).observe(document.body, { subtree: true, childList: true, attributes: true });
 """

@@ -36,7 +36,7 @@ WATCH = """
   };
   let on = false;
   const look = () => {
-    const dialog = document.querySelector("main [role=dialog]");
+    const dialog = document.querySelector("main dialog[open]");
     const allow = [...(dialog?.querySelectorAll("button") ?? [])].find((one) => one.innerText.startsWith("Allow"));
     const now = Boolean(allow && !allow.disabled);
     if (now && !on) window.armed.push(inView(dialog.querySelector(`[aria-label="${label}"]`)));

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.conftest import Emulated, Perform, Visit
 from tests.e2e.browser.desk import Desk
@@ -60,17 +61,27 @@ async def test_a_long_answer_is_copied_whole_although_only_its_beginning_is_here
     assert await clipboard(desk) == words
 
 
-async def test_finding_says_that_it_looked_into_a_part_only(perform: Perform) -> None:
+async def test_finding_says_what_it_searched_in_part_and_searches_all_of_it_when_asked(
+    perform: Perform,
+) -> None:
     desk, puppet = await perform()
     await puppet.say("A paragraph of words.\n\n" * 4_000 + "The very end.")
+    await puppet.used("Survey", {"of": "everything"}, "A line.\n" * 12_000 + "The very last.")
     await puppet.finish()
     await desk.expect_rest()
     await desk.page.reload()
     await expect(desk.transcript.get_by_role("button", name="Show all (90 KB)")).to_be_visible()
     await desk.page.keyboard.press("Control+f")
     finding = desk.page.get_by_role("search", name="Find in the conversation")
-    await finding.get_by_role("searchbox").fill("very end")
-    await expect(finding.get_by_role("status")).to_contain_text("1 long one only in part")
+    await finding.get_by_role("searchbox").fill("the very")
+    count = finding.get_by_role("status")
+    await expect(count).to_have_text("Not found. 2 long texts searched only in part")
+    await finding.get_by_role("button", name="Search all of them (184 KB)").click()
+    await expect(count).to_have_text("2")
+    await expect(finding.get_by_role("button", name=re.compile("^Search all"))).to_have_count(0)
+    await finding.get_by_role("searchbox").press("Enter")
+    await expect(count).to_have_text(re.compile("^[12] of 2$"))
+    await desk.expect_words("The very end.")
 
 
 async def test_a_huge_result_of_any_tool_is_shown_in_pieces_and_holds_nothing_up(
@@ -113,3 +124,60 @@ async def test_the_output_of_a_command_is_copied_whole(emulated: Emulated, visit
     await card.get_by_role("button", name="Copy the output").click()
     await expect(card.get_by_role("button", name="Copied")).to_be_visible()
     assert (await clipboard(desk)).splitlines()[-1] == "row 1199 of the output"
+
+
+async def _copied(desk: Desk, where: Locator, button: str = "Copy") -> str:
+    """What one of the buttons that copy has put into the clipboard."""
+    await where.hover()
+    await where.get_by_role("button", name=button, exact=True).click()
+    await expect(where.get_by_role("button", name="Copied")).to_be_visible()
+    return await clipboard(desk)
+
+
+async def test_every_button_that_copies_copies_what_is_not_here_too(perform: Perform) -> None:
+    desk, puppet = await perform(height=2_400)
+    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    code = "\n".join(f"print({number})" for number in range(8_000))
+    rows = "\n".join(f"row {number}" for number in range(9_000))
+    data = {"rows": [f"row {number}" for number in range(9_000)]}
+    await puppet.say(f"Here it is.\n\n```python\n{code}\n```\n\nThe end.")
+    await puppet.used("mcp__shop__list", {"of": "all"}, rows)
+    await puppet.used("mcp__shop__data", {"of": "all"}, json.dumps(data))
+    await puppet.used("Bash", {"command": f"cat <<'END'\n{rows}\nEND"}, "ok")
+    await puppet.line(type="telemetry_v9", **data)
+    await puppet.finish()
+    await desk.expect_rest()
+    await desk.page.reload()
+    log = desk.transcript
+    shortened = log.get_by_role("button", name=re.compile(r"^Show all \(\d+ KB\)"))
+    await expect(shortened).to_have_count(5)
+    assert await _copied(desk, log.locator("figure")) == code
+    for title in ("List", "Data"):
+        card = desk.card(re.compile(title))
+        await card.get_by_role("button").first.click()
+        whole = rows if title == "List" else json.dumps(data, indent=2)
+        assert await _copied(desk, card) == whole
+    card = desk.card(re.compile("^Bash"))
+    await card.get_by_role("button").first.click()
+    assert await _copied(desk, card, "Copy the command") == f"cat <<'END'\n{rows}\nEND"
+    raw = log.get_by_role("article", name="Unknown message")
+    await raw.get_by_text("telemetry_v9").click()
+    assert json.loads(await _copied(desk, raw))["rows"] == data["rows"]
+
+
+async def test_what_a_turn_failed_with_is_shown_whole_when_all_of_it_is_wanted(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    errors = "\n".join(f"problem {number}" for number in range(2_000))
+    await puppet.line(
+        type="result", subtype="error_during_execution", is_error=True, errors=[errors],
+        total_cost_usd=0.01, num_turns=1,
+    )  # fmt: skip
+    end = desk.transcript.get_by_role("article", name="End of the turn")
+    await expect(end).to_contain_text("problem 0")
+    await expect(end).not_to_contain_text("problem 1999")
+    await end.get_by_role("button", name="Show all (26 KB)").click()
+    whole = end.get_by_role("group", name="What went wrong")
+    await desk.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), "problem 1999"])
+    await expect(end.get_by_role("button", name=re.compile("^Show all"))).to_have_count(0)

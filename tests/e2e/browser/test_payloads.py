@@ -1,182 +1,150 @@
 """Whatever a model, a tool or a hook writes, nothing of it runs, loads or leads anywhere unseen.
 
-The payloads of tests/payloads come in as words that stream, as thinking, input and results of
-tools, outputs of commands and hooks, and lines that nobody knows; once live and once more as
-history after a reload. A guard in the page sees every node at the moment it is put in, so that
-nothing slips by by being short-lived or far from the screen (abuse cases T-22 and T-23).
+The payloads come in as words that stream, as thinking, names, input and results of tools, outputs
+of commands and hooks, and lines that nobody knows; once live and once more as history after a
+reload (abuse cases T-22 and T-23).
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from tests.e2e.browser.conftest import Perform
 from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.payloads import ALL, CORPUS, expect_harmless, open_all, watched
 from tests.e2e.browser.puppet import Puppet
 
 pytestmark = pytest.mark.timeout(300)
 
-CORPUS: dict[str, list[str]] = json.loads(
-    Path(__file__).parents[2].joinpath("payloads", "hostile.json").read_text(encoding="utf-8")
-)
+ACTS = {
+    "markup": ("script", "handlers", "foreign", "vector", "mutation", "mutants"),
+    "addresses": ("links", "pictures", "schemes", "forms"),
+    "pages": ("page", "styles", "clobber", "templates", "entities"),
+    "letters": ("letters", "terminal", "directions", "depth"),
+}
+"""Which texts come together in one conversation; names and values have one of their own."""
 
-GUARD = """
-window.found = [];
-const BAD = new Set(['SCRIPT', 'STYLE', 'IFRAME', 'FRAME', 'OBJECT', 'EMBED', 'LINK', 'META', 'BASE', 'FORM',
-  'TEMPLATE', 'MATH', 'VIDEO', 'AUDIO', 'SOURCE', 'TRACK', 'PORTAL', 'SLOT', 'MARQUEE', 'DIALOG']);
-const check = (node) => {
-  if (!(node instanceof Element)) return;
-  const name = node.tagName.toUpperCase();
-  if (BAD.has(name)) window.found.push(`<${name}>`);
-  for (const { name: key, value } of node.attributes) {
-    if (/^on/i.test(key)) window.found.push(`${name} ${key}`);
-    if (/^(src|srcset|href|xlink:href|poster|data|action|formaction|background|ping|srcdoc)$/i.test(key)) {
-      const good = key === 'href' ? /^(https?:|mailto:)/.test(value) || node.closest('nav, header') : /^(data:image|blob:)/.test(value);
-      if (!good) window.found.push(`${name} ${key}=${value.slice(0, 60)}`);
-    }
-    if (key === 'style' && /url\\(|position: *fixed/i.test(value)) window.found.push(`${name} style=${value}`);
-  }
-  if (name === 'A' && node.target === '_blank' && !/noopener/.test(node.rel)) window.found.push('A without noopener');
-  if (name === 'IMG' && !/^(data:image|blob:)/.test(node.src)) window.found.push(`IMG ${node.src}`);
-};
-const checkAll = (node) => { check(node); if (node instanceof Element) node.querySelectorAll('*').forEach(check); };
-addEventListener('securitypolicyviolation', (event) => window.found.push(`policy ${event.violatedDirective}`));
-new MutationObserver((records) => {
-  for (const { target, addedNodes, type } of records) {
-    const inside = target instanceof Element ? target : target.parentElement;
-    if (!inside?.closest('[role=log]')) continue;
-    if (type === 'attributes') check(target);
-    else addedNodes.forEach(checkAll);
-  }
-}).observe(document, { subtree: true, childList: true, attributes: true });
-"""
+TOOLS = (
+    "Agent", "AskUserQuestion", "Bash", "Edit", "ExitPlanMode", "Grep", "NotebookEdit", "Read", "Skill",
+    "TaskUpdate", "TodoWrite", "WebSearch", "Write", "mcp__evil__tool",
+)  # fmt: skip
+"""A tool for each card, and for each way in which one reads what came back."""
 
-WALK = """async () => {
-  const log = document.querySelector('[role=log]');
-  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  const opened = new WeakSet();
-  const rows = new Set();
-  for (let tries = 0; tries < 3000; tries += 1) {
-    log.dispatchEvent(new WheelEvent('wheel', { deltaY: -100, bubbles: true }));  // A hand, not the list.
-    log.scrollTop = 0;
-    await frame();
-    if (log.scrollTop === 0 && !/earlier/.test(log.querySelector('p')?.textContent ?? '')) break;
-  }
-  for (let steps = 0; steps < 3000; steps += 1) {
-    for (const row of log.querySelectorAll('[data-row]')) rows.add(row.dataset.row);
-    for (const button of log.querySelectorAll('[aria-expanded=false]:not([aria-haspopup])')) {
-      if (opened.has(button)) continue;
-      opened.add(button);
-      button.click();
-    }
-    for (const details of log.querySelectorAll('details:not([open])')) details.open = true;
-    await frame();
-    if (log.scrollTop + log.clientHeight >= log.scrollHeight - 2) break;
-    log.scrollTop += log.clientHeight * 0.8;
-    await frame();
-  }
-  return { found: window.found, rows: rows.size, harmed: window.harmed ?? null };
-}"""
+TOGETHER = 40
+SHORT = 300
+"""Texts that share what is not read as Markdown, and the letters of each: it is only to be seen once whole."""
+
+PLAIN = {"parent_tool_use_id": None}
 
 
-def _lines(payload: str, number: int) -> Iterator[dict[str, Any]]:
-    """Everything but words that may carry a payload."""
-    plain = {"parent_tool_use_id": None}
-    calls = (
-        ("Bash", {"command": payload, "description": payload}, payload),
-        ("Read", {"file_path": f"/tmp/{payload}"}, f"     1\t{payload}"),
-        ("Grep", {"pattern": payload, "path": payload}, f"{payload}\n{payload}"),
-        ("WebFetch", {"url": payload, "prompt": payload}, payload),
-        ("mcp__evil__tool", {"given": payload, payload[:40]: 1}, payload),
-        (
-            "TodoWrite",
-            {"todos": [{"content": payload, "status": "pending", "activeForm": payload}]},
-            "ok",
-        ),
-        ("Strange", {"anything": [payload]}, payload),
-    )
-    name, given, result = calls[number % len(calls)]
+def _call(
+    name: str, given: Any, result: Any, *, failed: bool = False, **more: Any
+) -> Iterator[Any]:
+    """A tool that was used, and what came back."""
     tool = f"toolu_{uuid.uuid4().hex}"
     use = {"type": "tool_use", "id": tool, "name": name, "input": given}
-    thinking = {"type": "thinking", "thinking": payload, "signature": "x"}
+    message = {"id": f"msg_{tool}", "role": "assistant", "model": "big", "content": [use]}
+    yield {"type": "assistant", "message": message, **PLAIN}
+    back = {"type": "tool_result", "tool_use_id": tool, "content": result, "is_error": failed}
+    yield {"type": "user", "message": {"role": "user", "content": [back]}, **PLAIN, **more}
+
+
+def _lines(given: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Everything but words that may carry some payloads: thinking, tools, and something else."""
+    payloads = [one[:SHORT] for one in given]
+    text = "\n".join(payloads)
+    thinking = {"type": "thinking", "thinking": "\n\n".join(payloads), "signature": "x"}
     message = {"id": f"msg_{uuid.uuid4().hex}", "role": "assistant", "model": "big"}
-    yield {"type": "assistant", "message": {**message, "content": [thinking, use]}, **plain}
-    back = {
-        "type": "tool_result",
-        "tool_use_id": tool,
-        "content": result,
-        "is_error": number % 3 == 0,
-    }
-    yield {"type": "user", "message": {"role": "user", "content": [back]}, **plain}
-    others = (
-        {"type": "user", "isReplay": True, **plain,
-         "message": {"role": "user", "content": f"<local-command-stdout>{payload}</local-command-stdout>"}},
-        {"type": "system", "subtype": "hook_response", "hook_id": tool, "hook_name": payload[:80],
-         "hook_event": "PostToolUse", "output": payload, "stdout": payload, "stderr": payload,
-         "exit_code": 1, "outcome": "error"},
-        {"type": payload[:60] or "odd", "data": payload},
-    )  # fmt: skip
-    yield others[number % len(others)]
+    yield {"type": "assistant", "message": {**message, "content": [thinking]}, **PLAIN}
+    todos = [{"content": one, "status": "pending", "activeForm": one} for one in payloads]
+    yield from _call("Bash", {"command": text, "description": text}, text, failed=True)
+    yield from _call("Read", {"file_path": f"/tmp/{text}"}, f"     1\t{text}")
+    yield from _call("Grep", {"pattern": text, "path": text}, text)
+    yield from _call("WebFetch", {"url": text, "prompt": text}, text)
+    yield from _call(
+        "mcp__evil__tool", {"given": payloads, **{one[:40]: 1 for one in payloads}}, text
+    )
+    yield from _call("TodoWrite", {"todos": todos}, "ok")
+    yield from _call("Strange", {"anything": payloads}, text)
+    said = f"<local-command-stdout>{text}</local-command-stdout>"
+    yield {"type": "user", "isReplay": True, "message": {"role": "user", "content": said}, **PLAIN}
+    yield {
+        "type": "system", "subtype": "hook_response", "hook_id": message["id"], "hook_name": text[:80],
+        "hook_event": "PostToolUse", "output": text, "stdout": text, "stderr": text,
+        "exit_code": 1, "outcome": "error",
+    }  # fmt: skip
+    yield {"type": text[:60] or "odd", "data": payloads}
 
 
-async def _perform(puppet: Puppet, payloads: list[str]) -> None:
-    for number, payload in enumerate(payloads):
+async def _perform(puppet: Puppet, payloads: Sequence[str]) -> None:
+    """Each by itself as words that stream, and some at a time as all else."""
+    for payload in payloads:
         await puppet.begin_words()
         third = max(1, len(payload) // 3)
         for at in range(0, len(payload), third):
             await puppet.words(payload[at : at + third])
         await puppet.end_words(payload)
-        for line in _lines(payload, number):
+    for start in range(0, len(payloads), TOGETHER):
+        for line in _lines(payloads[start : start + TOGETHER]):
             await puppet.line(**line)
+
+
+async def _expect_harmless(desk: Desk, puppet: Puppet, *, opened: Sequence[str]) -> None:
+    """Live, and as history; with everything opened where that is another way to come there."""
     await puppet.say("That was all.")
     await puppet.finish()
-
-
-async def _check(desk: Desk, path: str, rows: int) -> None:
-    seen = await desk.page.evaluate(WALK)
-    assert seen["harmed"] is None, f"a script ran ({path})"
-    assert seen["found"] == [], path
-    assert seen["rows"] >= rows, "every row was drawn, and the guard has seen it"
-
-
-@pytest.mark.parametrize("group", sorted(CORPUS))
-async def test_T22_T23_nothing_of_a_payload_runs_or_loads_live_or_as_history(
-    group: str, perform: Perform
-) -> None:
-    desk, puppet = await perform()
-    await desk.page.add_init_script(GUARD)
-    await desk.page.reload()
-    await desk.transcript.wait_for(timeout=PATIENCE_MS)
-    await _perform(puppet, CORPUS[group])
-    await desk.expect_words("That was all.")
-    await desk.expect_rest()
-    rows = 4 * len(CORPUS[group])  # Words, thinking, a call, and something else for each.
-    await _check(desk, "live", rows)
-    await desk.page.reload()
-    await desk.expect_words("That was all.")
-    await _check(desk, "history", rows)
-    # Leaving fails for any request to another place and for any error (`Desk.close`).
-
-
-async def test_T22_the_guard_notices_what_it_is_there_for(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await desk.page.add_init_script(GUARD)
-    await desk.page.reload()
-    await desk.transcript.wait_for(timeout=PATIENCE_MS)
+    for where in ("live", "history"):
+        await desk.expect_words("That was all.")
+        await desk.expect_rest()
+        if where in opened:
+            await open_all(desk)
+        await expect_harmless(desk, where)
+        if where == "live":
+            await desk.page.reload()
+    # A guard that has seen nothing sees what it is there for.
     await desk.transcript.evaluate("(log) => log.append(document.createElement('form'))")
     assert await desk.page.evaluate("() => window.found") == ["<FORM>"]
-    await puppet.finish()
+
+
+@pytest.mark.parametrize("act", sorted(ACTS))
+async def test_T22_T23_nothing_of_a_payload_runs_or_loads_live_or_as_history(
+    act: str, perform: Perform
+) -> None:
+    payloads = [one for group in ACTS[act] for one in CORPUS[group]]
+    desk, puppet = await perform()
+    await watched(desk)
+    await _perform(puppet, payloads)
+    await _expect_harmless(desk, puppet, opened=("live", "history"))
+
+
+async def test_T22_no_name_and_no_result_of_any_shape_harms_a_card(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await watched(desk)
+    for text in CORPUS["values"]:
+        value = json.loads(text)
+        given = value if isinstance(value, dict) else {"given": value}
+        for tool in TOOLS:
+            for line in _call(tool, given, text, tool_use_result=value):
+                await puppet.line(**line)
+    for name in CORPUS["names"]:
+        agent = {"subagent_type": name, "description": name, "prompt": name}
+        for tool, given in ((name, {name: name}), ("Read", {"file_path": name}), ("Agent", agent)):
+            for line in _call(tool, given, name):
+                await puppet.line(**line)
+        await puppet.line(type="system", subtype="hook_started", hook_name=name, hook_event=name)
+        await puppet.line(type=name, subtype=name)
+    await _expect_harmless(desk, puppet, opened=("history",))
 
 
 async def test_T22_the_corpus_is_as_large_as_it_is_meant_to_be() -> None:
-    payloads = [one for group in CORPUS.values() for one in group]
-    assert len(set(payloads)) == len(payloads) >= 200
+    assert len(set(ALL)) == len(ALL) >= 700
+    played = {group for groups in ACTS.values() for group in groups} | {"values", "names"}
+    assert played == set(CORPUS)
 
 
 async def test_T23_a_link_says_where_it_leads_and_tells_nobody_where_one_came_from(

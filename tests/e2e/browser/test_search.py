@@ -12,6 +12,7 @@ from typing import Any
 
 from playwright.async_api import expect
 
+from fairlead.server.lobby_rows import Progress
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.house import House
 from tests.e2e.browser.scripts import say, scene
@@ -109,10 +110,10 @@ async def test_how_far_the_reading_of_other_sessions_has_come_is_shown(
     desk = await visit(house)
     lobby = house.service.registry.lobby
     side = desk.page.get_by_role("navigation", name="Sessions")
-    lobby.set_server(listing={"done": 1200, "total": 9000})
+    lobby.set_server(listing=Progress(1200, 9000))
     await expect(side).to_contain_text("1,200 of 9,000")
     await expect(side.get_by_role("progressbar")).to_have_attribute("value", "1200")
-    lobby.set_server(listing=None, indexing={"done": 3, "total": 10})
+    lobby.set_server(listing=None, indexing=Progress(3, 10))
     await expect(side).to_contain_text("3 of 10")
     await desk.page.goto(f"{house.base}/search")
     main = desk.page.get_by_role("main")

@@ -240,6 +240,21 @@ async def test_right_to_left_words_stand_on_the_right_and_turn_nothing_around(
     await desk.expect_words("\ufffdtxt.exe")
 
 
+async def test_nothing_hides_in_the_line_of_a_call_and_prose_in_it_can_be_read(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    await _tool(puppet, "Bash", {"command": "echo \u202efr- mr\u200b"}, "ok")
+    await _tool(puppet, "WebSearch", {"query": "שלום עולם"}, "ok")
+    await puppet.finish()
+    card = desk.transcript.get_by_role("group", name="Bash echo ⟨RLO⟩fr- mr⟨ZWSP⟩")
+    await expect(card.locator('[title="U+202E"]')).to_have_text(re.compile("^RLO"))
+    await expect(card.locator('[title="U+200B"]')).to_have_text(re.compile("^ZWSP"))
+    assert "\u202e" not in await card.inner_text()
+    query = desk.transcript.get_by_role("group", name="Web search שלום עולם").get_by_text("שלום")
+    assert await query.evaluate("(node) => getComputedStyle(node).direction") == "rtl"
+
+
 async def test_a_message_shows_its_time_is_copied_and_forked_from(perform: Perform) -> None:
     desk, puppet = await perform()
     await puppet.say("Words to keep.")

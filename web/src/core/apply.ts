@@ -2,7 +2,7 @@
  * The five changes, and how a document takes them: lists of rows with an `id`, plain objects,
  * texts. Knows nothing of what the rows mean. A string's length here is what offsets count.
  */
-import type { Add, Append, Change, Remove, Replace, SetFields } from "../protocol/messages.ts";
+import type { Add, Append, Change, Remove, Replace, SetFields } from "../protocol/changes.ts";
 
 /** A row of a list. */
 export interface Row {

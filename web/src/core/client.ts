@@ -2,18 +2,13 @@
  * One client of the server: its connection, the documents it follows, what it asked for. Tells a
  * listener when something changed, at most once in a frame. The view reads values and sends intents.
  */
+import type { Intent } from "../protocol/intents.ts";
+import type { Lobby } from "../protocol/lobby.ts";
 import { LOBBY, PROTOCOL } from "../protocol/messages.ts";
-import type {
-  FromServer,
-  Hello,
-  Intent,
-  IntentResult,
-  Problem,
-  Welcome,
-} from "../protocol/messages.ts";
+import type { FromServer, Hello, IntentResult, Problem, Welcome } from "../protocol/messages.ts";
 import { Connection, type Link } from "./connection.ts";
 import { changed, fetching, fromSnapshot, holds, opening, oldestItem, paged } from "./documents.ts";
-import type { Followed, Lobby, Transcript } from "./documents.ts";
+import type { Followed, Transcript } from "./documents.ts";
 import { Outbox, type Waiting } from "./outbox.ts";
 import type { Keep, World } from "./world.ts";
 

@@ -3,7 +3,8 @@
  * cannot be had: without what could be answered or is running, because nobody knows. Pure.
  */
 import type { Known } from "./client.ts";
-import type { Followed, Lobby } from "./documents.ts";
+import type { Lobby } from "../protocol/lobby.ts";
+import type { Followed } from "./documents.ts";
 import type { Row, Sections } from "./apply.ts";
 
 /** A kept document, and when it was so. */

@@ -2,40 +2,11 @@
  * The documents a client follows: what is known of each, how a message of the server changes it,
  * and how to ask for what is missing. Values only; `client` sends and `connection` connects.
  */
-import type {
-  Change,
-  Changes,
-  Fetch,
-  Open,
-  Page,
-  Pending,
-  Snapshot,
-  SnapshotMessage,
-  Status,
-  Turn,
-  Window,
-} from "../protocol/messages.ts";
+import type { Change } from "../protocol/changes.ts";
+import type { Changes, Fetch, Open, Page, SnapshotMessage, Window } from "../protocol/messages.ts";
+import type { PendingRow } from "../protocol/pending.ts";
+import type { Snapshot, Turn } from "../protocol/transcript.ts";
 import { apply, Mismatch, type Row, type Sections } from "./apply.ts";
-
-/** A thing that "always" may mean for a request; its `index` goes into the answer. */
-export interface Choice {
-  readonly index: number;
-  readonly label: string;
-  readonly scope: string;
-  readonly role: string;
-  readonly wide: boolean;
-  readonly lets_through?: string | null;
-  /** Earlier calls of this session that it would have let through. */
-  readonly examples?: readonly string[];
-  /** Whether "never again" can mean it too: a rule can be denied, a mode or a folder cannot. */
-  readonly deniable: boolean;
-}
-
-/** A pending request as the server sends it: with what an answer needs. */
-export interface PendingRow extends Pending {
-  readonly input_sha256: string;
-  readonly choices: readonly Choice[];
-}
 
 /** A session's transcript as the server sends it. */
 export interface Transcript extends Omit<Snapshot, "pending"> {
@@ -47,73 +18,6 @@ export interface Transcript extends Omit<Snapshot, "pending"> {
 /** What an item has beside its own fields: those that were cut, with their full lengths. */
 export interface Shortened {
   readonly cut?: { readonly [field: string]: number };
-}
-
-/** A session in the lobby. */
-export interface SessionRow {
-  readonly id: string;
-  readonly title: string;
-  readonly cwd: string;
-  readonly cli_session_id: string | null;
-  readonly status: Partial<Status> & { readonly state: string };
-  readonly live: boolean;
-  readonly model: string | null;
-  readonly mode: string | null;
-  readonly effort?: string | null;
-  readonly cost_usd: number;
-  readonly created: number;
-  readonly last_activity: number;
-  readonly pinned: boolean;
-  readonly archived: boolean;
-  readonly parent: string | null;
-  readonly items: number;
-  readonly pending: number;
-  readonly source: string;
-  readonly agent: string | null;
-  readonly draft: string;
-}
-
-/** Something that waits for an answer, in the lobby. */
-export interface InboxRow {
-  readonly id: string;
-  readonly session: string;
-  readonly session_title: string;
-  readonly request_id: string;
-  readonly kind: string;
-  readonly tool_name: string;
-  readonly title: string;
-  readonly at: number;
-}
-
-export interface DeviceRow {
-  readonly id: string;
-  readonly name: string;
-  readonly role: string;
-  readonly last_seen: number;
-  readonly connected: boolean;
-}
-
-export interface ServerInfo {
-  readonly agent?: string;
-  readonly version?: string;
-  readonly mode_ceiling?: string;
-  readonly roots?: readonly string[];
-  readonly store?: { readonly state: string; readonly reason?: string | null };
-  /** How far a long look at the CLI's own sessions has come: to list them, and to search in them. */
-  readonly listing?: Progress | null;
-  readonly indexing?: Progress | null;
-}
-
-export interface Progress {
-  readonly done: number;
-  readonly total: number;
-}
-
-export interface Lobby {
-  readonly sessions: readonly SessionRow[];
-  readonly inbox: readonly InboxRow[];
-  readonly devices: readonly DeviceRow[];
-  readonly server: ServerInfo;
 }
 
 /** A document and where in it we are. */

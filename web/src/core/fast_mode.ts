@@ -1,5 +1,5 @@
 /** The fast mode of a session: whether it is there to be switched, and if not, why. Pure. */
-import type { Session } from "../protocol/messages.ts";
+import type { Session } from "../protocol/transcript.ts";
 import { slashCommands } from "./matching.ts";
 
 export interface FastMode {

@@ -1,8 +1,10 @@
 /** Looking for words in the items of a conversation that are here; the server looks in the others. */
-import type { Item } from "../protocol/messages.ts";
+import type { Shortened } from "./documents.ts";
+import type { Item } from "../protocol/transcript.ts";
 
+/** Items, and letters of theirs, that are looked at before somebody else gets a turn. */
 const AT_ONCE = 300;
-/** Items that are looked at before somebody else gets a turn. */
+const LETTERS_AT_ONCE = 500_000;
 
 /** What of an item is kept in small letters, so that typing on costs nothing. */
 const small = new WeakMap<Item, string>();
@@ -14,11 +16,25 @@ const small = new WeakMap<Item, string>();
 export function* finding(items: readonly Item[], words: string): Generator<void, readonly string[]> {
   const wanted = words.toLowerCase();
   const found: string[] = [];
+  let letters = 0;
   for (const [at, item] of items.entries()) {
-    if (at % AT_ONCE === AT_ONCE - 1) yield;
-    if (wanted !== "" && lettersOf(item).includes(wanted)) found.push(item.id);
+    if (wanted === "") break;
+    const text = lettersOf(item);
+    if (text.includes(wanted)) found.push(item.id);
+    letters += text.length;
+    if (at % AT_ONCE < AT_ONCE - 1 && letters < LETTERS_AT_ONCE) continue;
+    letters = 0;
+    yield;
   }
   return found;
+}
+
+/** The fields of which `textOf` reads. */
+const READ: readonly string[] = ["args", "data", "input", "result", "summary", "text", "title", "type"];
+
+/** How long the fields of an item are that are searched and of which only the beginning is here; or 0. */
+export function lengthSearchedInPart({ cut = {} }: Shortened): number {
+  return READ.reduce((sum, name) => sum + (cut[name] ?? 0), 0);
 }
 
 /** All that a person can read of an item. */

@@ -1,5 +1,5 @@
 /** What a search found, put together by session; and what was asked, as it stands in an address. Pure. */
-import type { SessionRow } from "./documents.ts";
+import type { SessionRow } from "../protocol/lobby.ts";
 import { parameter, written } from "./routes.ts";
 import { titleOf } from "./sessions.ts";
 

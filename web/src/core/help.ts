@@ -1,5 +1,5 @@
 /** What a session can do, as its CLI told, in parts that can be searched. Pure. */
-import type { Session } from "../protocol/messages.ts";
+import type { Session } from "../protocol/transcript.ts";
 import { slashCommands } from "./matching.ts";
 
 export interface HelpEntry {

@@ -1,5 +1,5 @@
 /** Money and context of a session, ready to be drawn. Pure. */
-import type { Ledger, Turn } from "../protocol/messages.ts";
+import type { Ledger, Turn } from "../protocol/transcript.ts";
 
 export interface ContextPart {
   readonly name: string;

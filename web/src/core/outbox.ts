@@ -2,7 +2,8 @@
  * What was asked for and not answered: intents with their numbers, kept until the server says what
  * became of them. After a lost socket they are sent again; the server acts once for each number.
  */
-import type { Intent, IntentResult, SendIntent } from "../protocol/messages.ts";
+import type { Intent } from "../protocol/intents.ts";
+import type { IntentResult, SendIntent } from "../protocol/messages.ts";
 import type { Keep } from "./world.ts";
 
 /** An intent on its way. */

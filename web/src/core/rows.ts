@@ -3,7 +3,8 @@
  * keeps what it laid out before, and lays out again only from the first item that changed; a row
  * that did not change is the same object, so that nothing that shows it is drawn anew.
  */
-import type { Item, PromptItem, Send, Turn } from "../protocol/messages.ts";
+import type { Send } from "../protocol/intents.ts";
+import type { Item, PromptItem, Turn } from "../protocol/transcript.ts";
 import type { Transcript } from "./documents.ts";
 import type { Waiting } from "./outbox.ts";
 

@@ -1,5 +1,5 @@
 /** The list of sessions: found by words, put into groups by what they do and when they did. Pure. */
-import type { SessionRow } from "./documents.ts";
+import type { SessionRow } from "../protocol/lobby.ts";
 import { shownStatus } from "./status.ts";
 
 export interface SessionGroup {
@@ -46,14 +46,20 @@ export function titleOf(session: SessionRow): string {
   return session.title || `Session in ${project(session.cwd)}`;
 }
 
+/** Whether it is only a file of the CLI, which the server reads and does not run. */
+export function isForeign(session: SessionRow): boolean {
+  return session.source === "cli" && session.id === session.cli_session_id;
+}
+
 /** The last part of a folder's path. */
 export function project(cwd: string): string {
   return cwd.replace(/\/+$/, "").split("/").pop() || "/";
 }
 
-/** The folders that sessions work in, the newest first. */
+/** The folders that sessions work in, the newest first; those where only the CLI itself did come last. */
 export function folders(sessions: readonly SessionRow[]): readonly string[] {
-  const newest = [...sessions].sort((a, b) => b.last_activity - a.last_activity);
+  const order = (a: SessionRow, b: SessionRow) => Number(isForeign(a)) - Number(isForeign(b)) || b.last_activity - a.last_activity;
+  const newest = [...sessions].sort(order);
   return [...new Set(newest.map((session) => session.cwd).filter((cwd) => cwd !== ""))];
 }
 

@@ -1,5 +1,6 @@
 /** What a session is doing, in words and with the one colour that goes with it. Pure. */
-import type { Item, Status } from "../protocol/messages.ts";
+import type { ListedStatus, SessionRow } from "../protocol/lobby.ts";
+import type { Item, Status } from "../protocol/transcript.ts";
 
 export type Tone = "run" | "wait" | "bad" | "quiet";
 
@@ -9,6 +10,9 @@ export interface Shown {
   /** Whether a turn runs, so that it can be stopped. */
   readonly busy: boolean;
 }
+
+/** Another process writes the session: it can be read here as it grows, and nothing else. */
+const ELSEWHERE = "elsewhere";
 
 const STATES: Readonly<Record<string, Shown>> = {
   starting: { label: "Starting", tone: "run", busy: false },
@@ -23,7 +27,7 @@ const STATES: Readonly<Record<string, Shown>> = {
   error: { label: "Failed", tone: "bad", busy: false },
   disconnected: { label: "Process lost", tone: "bad", busy: false },
   ended: { label: "Ended", tone: "quiet", busy: false },
-  elsewhere: { label: "Runs elsewhere", tone: "run", busy: false },
+  [ELSEWHERE]: { label: "In use elsewhere", tone: "run", busy: false },
   "": { label: "Not running", tone: "quiet", busy: false },
 };
 
@@ -31,7 +35,7 @@ const STATES: Readonly<Record<string, Shown>> = {
  * A status as it is shown; a state nobody knows is shown by its own name. The status knows the tool
  * that runs by its id, so whoever has the conversation gives its name.
  */
-export function shownStatus(status: Partial<Status> & { readonly state: string }, tool = ""): Shown {
+export function shownStatus(status: Status | ListedStatus, tool = ""): Shown {
   const known = STATES[status.state] ?? { label: status.state, tone: "quiet", busy: false };
   if (status.state === "running_tool" && tool) return { ...known, label: `Running ${tool}` };
   return known;
@@ -45,7 +49,17 @@ export function runningTool(transcript: { readonly status: Status; readonly item
 
 /** Whether the session has a process that takes prompts. */
 export function isAlive(state: string): boolean {
-  return !["ended", "disconnected", "elsewhere", ""].includes(state);
+  return !["ended", "disconnected", ELSEWHERE, ""].includes(state);
+}
+
+/** Whether another process is at it, so that it can only be read. */
+export function isElsewhere(status: Status | ListedStatus): boolean {
+  return status.state === ELSEWHERE;
+}
+
+/** What a session does: that another process is at it the list knows, not its records, and not since when. */
+export function statusOf(told: Status, row: SessionRow | null): Status {
+  return row && isElsewhere(row.status) ? { ...told, state: ELSEWHERE, since: 0 } : told;
 }
 
 export interface Mode {

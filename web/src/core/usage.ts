@@ -1,26 +1,9 @@
 /** What was spent, ready to be drawn: periods of the calendar, sums, scales. Pure. */
+import type { UsageReport, UsageRow } from "../protocol/usage.ts";
 
 export type Step = "day" | "week" | "month";
 export type Measure = "cost" | "tokens";
 export type Grouping = "project" | "model";
-
-/** What `/api/usage` tells: one row for each period, project and model. */
-export interface UsageRow {
-  readonly bucket: number;
-  readonly project: string;
-  readonly model: string;
-  readonly cost_usd: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_read_input_tokens: number;
-  readonly cache_creation_input_tokens: number;
-}
-
-export interface UsageReport {
-  readonly first: number | null;
-  readonly turns: readonly number[];
-  readonly rows: readonly UsageRow[];
-}
 
 /** A sum by name, the largest first. */
 export interface Sum {
@@ -82,6 +65,15 @@ export function sums(rows: readonly UsageRow[], by: Grouping, measure: Measure):
   return [...found]
     .map(([name, sum]) => ({ name, ...sum, share: total > 0 ? sum[measure] / total : 0 }))
     .sort((a, b) => b[measure] - a[measure] || a.name.localeCompare(b.name));
+}
+
+/** What was spent by rows of one source: `log` is this server's, `files` are the CLI's own. */
+export function spentBy(rows: readonly UsageRow[], source: "log" | "files"): { readonly cost: number; readonly tokens: number } {
+  const own = rows.filter((row) => row.source === source);
+  return {
+    cost: own.reduce((sum, row) => sum + row.cost_usd, 0),
+    tokens: own.reduce((sum, row) => sum + tokensOf(row), 0),
+  };
 }
 
 /** The names that get a colour of their own; all others are one. */

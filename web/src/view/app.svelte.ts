@@ -3,9 +3,11 @@
  * values come in whole and are replaced; nothing here changes them.
  */
 import { getContext, setContext } from "svelte";
-import type { Intent, IntentResult } from "../protocol/messages.ts";
+import type { Intent } from "../protocol/intents.ts";
+import type { IntentResult } from "../protocol/messages.ts";
 import type { Client, Known, SendIntent } from "../core/client.ts";
-import type { Followed, SessionRow, Transcript } from "../core/documents.ts";
+import type { Followed, Transcript } from "../core/documents.ts";
+import type { SessionRow } from "../protocol/lobby.ts";
 import type { Drafts } from "../core/drafts.ts";
 import { pathOf, sessionOf, type Route } from "../core/routes.ts";
 import { clock } from "./clock.svelte.ts";
@@ -94,7 +96,7 @@ export class App {
     };
     let made: LiveTranscript | undefined;
     // Under no component: what one makes while it runs stands still when that component is gone.
-    $effect.root(() => void (made = new LiveTranscript(read)));
+    $effect.root(() => void (made = new LiveTranscript(read, () => this.session(id))));
     return made as unknown as LiveTranscript;
   }
 

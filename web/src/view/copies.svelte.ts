@@ -5,7 +5,8 @@
 import { shownStatus } from "../core/status.ts";
 import { keptState, shownLobby, shownState, withCopies, type Copy } from "../core/copies.ts";
 import type { Known } from "../core/client.ts";
-import type { Followed, Lobby, Transcript } from "../core/documents.ts";
+import type { Followed, Transcript } from "../core/documents.ts";
+import type { Lobby } from "../protocol/lobby.ts";
 import { LOBBY } from "../protocol/messages.ts";
 import { getCopy, putCopy } from "./copy_store.ts";
 

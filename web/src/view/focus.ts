@@ -7,8 +7,8 @@ import { tick } from "svelte";
 /** Give the focus a place if it has none. */
 export function refocus(): void {
   if (document.activeElement !== null && document.activeElement !== document.body) return;
-  if (document.querySelector("dialog[open]") !== null) return; // A window keeps it.
-  const places = ['main [role="dialog"]', 'main [role="log"]', "main"];
+  if (document.querySelector("dialog:modal:not([data-ask])") !== null) return; // A window keeps it.
+  const places = ["[data-ask][open]", 'main [role="log"]', "main"];
   const found = places.map((one) => document.querySelector<HTMLElement>(one)).find((one) => one !== null);
   found?.focus({ preventScroll: true });
 }

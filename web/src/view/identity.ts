@@ -49,18 +49,40 @@ export function codeFromText(text: string): string {
   return decodeURIComponent(match?.[1] ?? text.trim());
 }
 
-/** Turn a code into a token, and keep it; throws with words for the person if it is refused. */
-export async function pair(code: string): Promise<Paired> {
-  const response = await fetch("/api/pair", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ code, name: deviceName() }),
-  });
+/** What somebody is told who came with another device's code and has to be let in. */
+interface AtTheDoor {
+  readonly token: string;
+  readonly number: string;
+}
+
+const AT_THE_DOOR = 202;
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Turn a code into a token, and keep it; throws with words for the person if it is refused. With
+ * another device's code that takes an owner's word: `wait` is told the number both screens show.
+ */
+export async function pair(code: string, wait: (number: string) => void): Promise<Paired> {
+  let response = await ask({ code, name: deviceName() });
+  while (response.status === AT_THE_DOOR) {
+    const { token, number } = (await response.json()) as AtTheDoor;
+    wait(number);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    response = await ask({ token });
+  }
   const body = (await response.json()) as Paired & { message?: string };
   if (!response.ok) throw new Error(body.message ?? "the server refused the code");
   await clearCopies(); // They may be another server's, or from another role.
   keep.set(TOKEN, body.token);
   return body;
+}
+
+function ask(body: object): Promise<Response> {
+  return fetch("/api/pair", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }
 
 /** A client id that is ours alone while this tab is open. */

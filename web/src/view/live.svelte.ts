@@ -3,19 +3,23 @@
  * of an answer. The same object for as long as the document is followed.
  */
 import type { Transcript } from "../core/documents.ts";
+import { statusOf } from "../core/status.ts";
+import type { SessionRow } from "../protocol/lobby.ts";
 
 type Read = () => Transcript;
 
 export class LiveTranscript implements Transcript {
   readonly #read: Read;
+  readonly #row: () => SessionRow | null;
 
-  constructor(read: Read) {
+  constructor(read: Read, row: () => SessionRow | null) {
     this.#read = read;
+    this.#row = row;
   }
 
   readonly schema = $derived.by(() => this.#read().schema);
   readonly session = $derived.by(() => this.#read().session);
-  readonly status = $derived.by(() => this.#read().status);
+  readonly status = $derived.by(() => statusOf(this.#read().status, this.#row()));
   readonly items = $derived.by(() => this.#read().items);
   readonly turns = $derived.by(() => this.#read().turns);
   readonly past = $derived.by(() => this.#read().past ?? []);

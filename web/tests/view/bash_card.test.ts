@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Settled, ToolItem } from "../../src/protocol/messages.ts";
+import type { ToolItem } from "../../src/protocol/transcript.ts";
 import { bashOutput } from "../../src/view/tools/bash_output.ts";
-import { askedInput, ranInput, wasEdited } from "../../src/view/tools/edited.ts";
+import { askedInput, wasEdited } from "../../src/view/tools/edited.ts";
+import { countedLines } from "../../src/view/tools/fields.ts";
 
 const call = (part: Partial<ToolItem>): ToolItem =>
   ({ kind: "tool", name: "Bash", input: { command: "ls" }, state: "done", result: "", structured: null, background: null, decision: null, ...part }) as ToolItem;
@@ -31,22 +32,20 @@ describe("what a command left behind", () => {
 });
 
 describe("a command that was changed before it ran", () => {
-  const settled = [{ id: "r1", answer: { behavior: "allow", updatedInput: { command: "ls -la" } } }] as unknown as readonly Settled[];
-
-  test("is shown as what ran", () => {
-    const item = call({ decision: { edited: true, request: "r1" } });
+  test("is known as such, and keeps what was asked for", () => {
+    const item = call({ input: { command: "ls -la" }, decision: { edited: true, asked: { command: "ls" } } });
     expect(wasEdited(item)).toBe(true);
-    expect(ranInput(item, settled)).toEqual({ command: "ls -la" });
+    expect(askedInput(item)).toEqual({ command: "ls" });
   });
 
-  test("keeps what was asked for", () => {
-    const item = call({ input: { command: "ls -la" }, decision: { edited: true, asked: { command: "ls" } } });
-    expect(askedInput(item)).toEqual({ command: "ls" });
+  test("was asked for as it ran if nobody changed it", () => {
+    expect(wasEdited(call({}))).toBe(false);
     expect(askedInput(call({}))).toEqual({ command: "ls" });
   });
+});
 
-  test("is shown as what was asked for if nobody changed it, or the answer is not known", () => {
-    expect(ranInput(call({ decision: { edited: false, request: "r1" } }), settled)).toEqual({ command: "ls" });
-    expect(ranInput(call({ decision: { edited: true, request: "r2" } }), settled)).toEqual({ command: "ls" });
-  });
+test("of an output that is only here in part the lines are not all counted", () => {
+  expect(countedLines(1, {}, "result")).toBe("1 line");
+  expect(countedLines(1, { cut: { input: 9 } }, "result")).toBe("1 line");
+  expect(countedLines(8_192, { cut: { result: 90_000 } }, "result")).toBe("8,192+ lines");
 });

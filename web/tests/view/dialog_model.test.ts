@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Pending } from "../../src/protocol/messages.ts";
+import type { Pending } from "../../src/protocol/transcript.ts";
 import { dialogForm } from "../../src/view/decisions/dialog_model.ts";
 
 const request = (kind: string, payload: unknown) => ({ kind: "dialog", details: { dialog: kind, payload } }) as unknown as Pending;

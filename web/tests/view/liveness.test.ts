@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Item, Status } from "../../src/protocol/messages.ts";
+import type { Item, Status } from "../../src/protocol/transcript.ts";
 import { liveness, retryAt } from "../../src/view/panel/liveness.ts";
 
 const NOW = 1_000;
@@ -43,4 +43,10 @@ test("the next try is found in the last notice about it", () => {
   expect(retryAt([notice({ until: 5, over: true }), notice({ until: 9, over: false })])).toBe(9);
   expect(retryAt([notice({ until: 9, over: true })])).toBeNull();
   expect(retryAt([])).toBeNull();
+});
+
+test("a session that another program runs is left to it", () => {
+  expect(liveness(status("elsewhere"), NOW, null)).toEqual({
+    says: "Another program runs it; here it is only read.", worrying: false, steps: [],
+  }); // prettier-ignore
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Item } from "../../src/protocol/messages.ts";
+import type { Item } from "../../src/protocol/transcript.ts";
 import {
   commandOffers, knownResources, mentionAt, nameOffers, resourceOffers, withMention,
 } from "../../src/view/composer/mentions.ts"; // prettier-ignore

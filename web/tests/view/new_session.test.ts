@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SessionRow } from "../../src/core/documents.ts";
+import type { SessionRow } from "../../src/protocol/lobby.ts";
 import { ancestors, family } from "../../src/view/sessions/lineage.ts";
 import { type Filled, rulesIn, serversIn, wished } from "../../src/view/sessions/new_session.ts";
 

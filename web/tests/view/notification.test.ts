@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { InboxRow } from "../../src/core/documents.ts";
+import type { InboxRow } from "../../src/protocol/lobby.ts";
 import { arrivals, isSeen, noticeFor } from "../../src/view/decisions/notification.ts";
 
 const row = (part: Partial<InboxRow> = {}): InboxRow => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Item } from "../../src/protocol/messages.ts";
+import type { Item } from "../../src/protocol/transcript.ts";
 import { editsOf } from "../../src/view/panel/file_edits.ts";
 import { deedsFor, serversOf, statusOf } from "../../src/view/panel/mcp_servers.ts";
 import { runsByLine, segments, sidesOf } from "../../src/view/tools/diff_colours.ts";

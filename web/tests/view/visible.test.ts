@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isSuspicious, visible, warningFor } from "../../src/view/decisions/visible.ts";
+import { isSuspicious, visible, warningFor } from "../../src/view/parts/visible.ts";
 
 const shown = (text: string): string =>
   visible(text)
@@ -53,6 +53,13 @@ describe("visible", () => {
       "Look closely: 1 invisible or control character; 1 letter that passes for another.",
     );
     expect(warningFor(["rm שלום"])).toContain("right-to-left");
+  });
+
+  test("a text of plain letters is one run, unless its blanks are many", () => {
+    expect(visible("").runs).toEqual([]);
+    expect(visible("src/a b.ts\n\tx").runs).toEqual([{ kind: "text", shown: "src/a b.ts\n\tx", name: "" }]);
+    expect(visible(`a${" ".repeat(24)}b`).blanks).toBe(1);
+    expect(visible("a\n \n\t\n\nb").blanks).toBe(1);
   });
 
   test("200 KB are made visible in a moment", () => {

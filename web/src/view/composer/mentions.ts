@@ -3,7 +3,7 @@
  * CLI reads what is named; here it is only found and written. Pure.
  */
 import { ranked, type SlashCommand } from "../../core/matching.ts";
-import type { Item } from "../../protocol/messages.ts";
+import type { Item } from "../../protocol/transcript.ts";
 import type { IconName } from "../parts/icons.ts";
 
 /** A line of the list above the field. */

@@ -2,13 +2,19 @@
  * Whether "yes" may be pressed: only after what is asked for has stood still for a moment, and
  * after its end was in view. Made anew for each request, so no click meant for one meets another.
  */
+import type { Lift } from "./lift.svelte.ts";
 
-const STILL_MS = 500;
 /** Longer than a hand needs to stop a click that is on its way (T-17). */
+export const STILL_MS = 500;
 
 export class Arming {
   endShown = $state(false);
   #still = $state(false);
+  readonly #lift: Lift;
+
+  constructor(lift: Lift) {
+    this.#lift = lift;
+  }
 
   /** Whether it has stood there for a moment; enough where there is no end to be read first. */
   get still(): boolean {
@@ -19,9 +25,14 @@ export class Arming {
     return this.#still && this.endShown;
   }
 
-  /** Start to count; gives what stops it. Time in which nobody can look does not count. */
+  /**
+   * Start to count; gives what stops it. Time in which nobody can look does not count. In an effect
+   * it begins anew each time the sheet comes up: the hand that lifted it may still be there.
+   */
   start(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    this.#still = false;
+    if (!this.#lift.up) return () => {};
     const count = (): void => {
       clearTimeout(timer);
       if (!document.hidden) timer = setTimeout(() => (this.#still = true), STILL_MS);

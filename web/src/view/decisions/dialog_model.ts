@@ -1,6 +1,6 @@
 /** The dialogs of the CLI's own that have a form: what they say, and the answers they know. Pure. */
 import { modelLabel } from "../../core/status.ts";
-import type { Pending } from "../../protocol/messages.ts";
+import type { Pending } from "../../protocol/transcript.ts";
 import { fieldsOf, textOf } from "../tools/fields.ts";
 
 export interface DialogAnswer {

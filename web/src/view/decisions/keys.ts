@@ -4,12 +4,12 @@
 export function plainKey(event: KeyboardEvent): string | null {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return null;
   if (event.defaultPrevented) return null;
-  if (isWriting(event.target) && !(event.key === "Escape" && passesEscape(event.target))) return null;
+  if (isWriting(event.target) && !(event.key === "Escape" && holdsNothing(event.target))) return null;
   return event.key.length === 1 ? event.key.toLowerCase() : event.key;
 }
 
-/** An empty field has nothing that Escape could clear, so it is meant for what waits. */
-function passesEscape(target: EventTarget | null): boolean {
+/** Whether this is an empty field: it has nothing that Escape could clear or that could be lost. */
+export function holdsNothing(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.dataset["passesEscape"] !== undefined;
 }
 
@@ -22,8 +22,12 @@ export function isWriting(target: EventTarget | null): boolean {
   return !["checkbox", "radio", "button", "submit"].includes(target.type);
 }
 
-/** Whether a window or a menu lies over the page, to which the keys then belong. */
+/** The windows and menus that lie over the page; what needs an answer is none of them. */
+export function windows(): readonly Element[] {
+  return [...document.querySelectorAll("dialog:modal:not([data-ask]), [popover]:popover-open")];
+}
+
+/** Whether this cannot be seen, or something lies over it to which the keys then belong. */
 export function isCovered(node: HTMLElement): boolean {
-  const over = document.querySelector("dialog[open], [popover]:popover-open");
-  return over !== null && !over.contains(node);
+  return !node.checkVisibility() || windows().some((over) => !over.contains(node));
 }

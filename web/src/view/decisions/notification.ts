@@ -2,7 +2,7 @@
  * What a notification of the system says, and when there is one. It never carries a button that
  * allows something: its few words cannot hold what would be allowed (T-18). Pure.
  */
-import type { InboxRow } from "../../core/documents.ts";
+import type { InboxRow } from "../../protocol/lobby.ts";
 
 export interface Notice {
   readonly title: string;

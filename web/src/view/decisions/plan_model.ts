@@ -3,7 +3,7 @@
  * about them as one message to the model. Pure.
  */
 import { marked } from "marked";
-import type { Item } from "../../protocol/messages.ts";
+import type { Item } from "../../protocol/transcript.ts";
 import { fieldsOf, textOf } from "../tools/fields.ts";
 
 /** A part of a plan that can be commented on: a paragraph, an entry of a list, a block of code. */

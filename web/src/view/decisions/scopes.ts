@@ -1,12 +1,18 @@
 /** What "always" and "never again" can mean for one request, as lines to choose from. Pure. */
-import type { Choice } from "../../core/documents.ts";
+import type { Choice } from "../../protocol/pending.ts";
+
+/** A part of a sentence: words, or a command as it stands. */
+export interface Piece {
+  readonly text: string;
+  readonly code: boolean;
+}
 
 export interface Lasting {
   /** `once`, `always:<index>` or `never:<index>`. */
   readonly value: string;
   readonly label: string;
   /** What else it lets through, and what of that was asked before; may be empty. */
-  readonly through: string;
+  readonly through: readonly Piece[];
   /** Where it is written. */
   readonly place: string;
   /** Whether it reaches beyond the like of this request. */
@@ -49,7 +55,7 @@ export function forbidding(choices: readonly Choice[], role: string): readonly L
   return choices.filter(isRule).map((choice) => ({
     value: `never:${choice.index}`,
     label: `Never again ${choice.label}`,
-    through: "",
+    through: [],
     place: PLACES[choice.scope] ?? choice.scope,
     wide: false,
     written: choice.scope !== "session",
@@ -69,15 +75,40 @@ function isRule(choice: Choice): boolean {
   return choice.deniable;
 }
 
-function through(choice: Choice): string {
-  const earlier = choice.examples ?? [];
-  return [
-    choice.lets_through ? `lets through ${choice.lets_through}` : "",
-    choice.wide && !choice.lets_through ? "lets every use through, whatever it does" : "",
-    earlier.length ? `earlier in this session: ${earlier.join(", ")}` : "",
-  ]
-    .filter(Boolean)
-    .join("; ");
+function through(choice: Choice): readonly Piece[] {
+  const earlier = choice.examples.map((text) => [{ text, code: true }]);
+  return joined(
+    [
+      choice.lets_through ? [words("lets through "), ...spans(choice.lets_through)] : [],
+      choice.wide && !choice.lets_through ? [words("lets every use through, whatever it does")] : [],
+      earlier.length ? [words("earlier in this session: "), ...joined(earlier, ", ")] : [],
+    ].filter((part) => part.length > 0),
+    "; ",
+  );
+}
+
+/** The server's sentence, in which a command stands between backticks (`permissions/choices.py`). */
+const COMMAND = /(?<=\b(?:begins with|of the form|nothing but) )`([^`]+)`(?=, (?:whatever|with anything|letter by letter))/g;
+
+/** Taken apart only if every backtick is one of the sentence's: one of the command must not vanish. */
+function spans(text: string): readonly Piece[] {
+  const found = [...text.matchAll(COMMAND)];
+  if (text.split("`").length - 1 !== 2 * found.length) return [words(text)];
+  const pieces: Piece[] = [];
+  let last = 0;
+  for (const { 0: whole, 1: command = "", index } of found) {
+    pieces.push(words(text.slice(last, index)), { text: command, code: true });
+    last = index + whole.length;
+  }
+  return [...pieces, words(text.slice(last))].filter((piece) => piece.text !== "");
+}
+
+function words(text: string): Piece {
+  return { text, code: false };
+}
+
+function joined(parts: readonly (readonly Piece[])[], between: string): readonly Piece[] {
+  return parts.flatMap((part, at) => (at === 0 ? part : [words(between), ...part]));
 }
 
 function forbidden(choice: Choice, role: string): string {

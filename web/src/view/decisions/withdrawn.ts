@@ -1,12 +1,19 @@
 /** Which requests are no longer open, and why, in words. Pure. */
-import type { PendingRow } from "../../core/documents.ts";
-import type { Settled } from "../../protocol/messages.ts";
+import type { PendingRow } from "../../protocol/pending.ts";
+import type { Settled } from "../../protocol/transcript.ts";
 
 export interface Gone {
   readonly id: string;
   readonly title: string;
   readonly why: string;
 }
+
+const NAMES: Readonly<Record<string, string>> = {
+  question: "Question",
+  plan: "Plan",
+  elicitation: "Form",
+  dialog: "Dialog",
+};
 
 /** What was open before and is not now. */
 export function gone(
@@ -19,18 +26,19 @@ export function gone(
     .filter((row) => !open.has(row.id))
     .map((row) => {
       const end = settled.findLast((one) => one.id === row.id);
-      return { id: row.id, title: row.title || row.tool_name, why: why(end) };
+      return { id: row.id, title: NAMES[row.kind] ?? (row.title || row.tool_name), why: why(end) };
     });
 }
 
 function why(end: Settled | undefined): string {
+  if (end?.stopped_by) return `stopped by ${end.stopped_by}`;
   switch (end?.outcome) {
     case "answered":
       return end.by ? `answered by ${end.by}` : "answered elsewhere";
     case "cancelled":
       return "the agent took the question back";
     case "superseded":
-      return "settled without an answer: asked anew, or decided by a rule";
+      return "settled without an answer, by a rule or because the turn went on";
     case "process_ended":
       return "the agent's process ended";
     default:

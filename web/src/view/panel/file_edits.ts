@@ -1,5 +1,5 @@
 /** What a session did to one file, call by call, as far as the conversation is loaded. Pure. */
-import type { Item, ToolItem } from "../../protocol/messages.ts";
+import type { Item, ToolItem } from "../../protocol/transcript.ts";
 import type { Hunk } from "../tools/diff_model.ts";
 import { hunksBetween } from "../tools/diff_model.ts";
 import { textOf } from "../tools/fields.ts";

@@ -1,6 +1,6 @@
 /** Whether a session lives, and what to do if it seems not to: a ladder of ever harder steps. Pure. */
-import type { Item, Status } from "../../protocol/messages.ts";
-import { isAlive, shownStatus } from "../../core/status.ts";
+import type { Item, Status } from "../../protocol/transcript.ts";
+import { isAlive, isElsewhere, shownStatus } from "../../core/status.ts";
 
 /** `stop` asks the turn to end, `restart` ends the process and goes on, `resume` starts one anew. */
 export type Step = "stop" | "restart" | "resume";
@@ -22,6 +22,7 @@ const STUBBORN_S = 8;
 /** `stopAsked` is when somebody asked the turn to end, null if nobody did. */
 export function liveness(status: Status, now: number, stopAsked: number | null): Liveness {
   const { busy, tone } = shownStatus(status);
+  if (isElsewhere(status)) return { says: "Another program runs it; here it is only read.", worrying: false, steps: [] };
   if (!isAlive(status.state)) {
     const code = status.returncode === null ? "" : ` with exit code ${status.returncode}`;
     const lost = status.state === "disconnected";

@@ -1,5 +1,5 @@
 /** Which session was forked from which. Pure. */
-import type { SessionRow } from "../../core/documents.ts";
+import type { SessionRow } from "../../protocol/lobby.ts";
 
 /** A session in the tree of its forks, and how deep it stands there. */
 export interface Kin {

@@ -1,5 +1,5 @@
 /** From what is filled in to the wish for a new session, with words for what is wrong. Pure. */
-import type { NewSession } from "../../protocol/messages.ts";
+import type { NewSession } from "../../protocol/intents.ts";
 import { fieldsOf } from "../tools/fields.ts";
 
 export interface Filled {

@@ -1,12 +1,24 @@
 /** What can be done with a session from the list: which, in words, and doing it. */
-import type { SessionRow } from "../../core/documents.ts";
+import { isForeign } from "../../core/sessions.ts";
+import { isElsewhere } from "../../core/status.ts";
+import type { SessionRow } from "../../protocol/lobby.ts";
 import type { App } from "../app.svelte.ts";
-import type { Choice } from "../parts/Menu.svelte";
+import type { IconName } from "../parts/icons.ts";
+
+/** A line of the menu. */
+interface Deed {
+  readonly value: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly about?: string;
+}
 
 /** The deeds that make sense for a session as it is. */
-export function actionsFor(row: SessionRow): readonly Choice[] {
-  if (row.source === "cli" && row.id === row.cli_session_id) {
-    return [{ value: "resume", label: "Resume here", icon: "restart", about: "Made by the CLI elsewhere; read-only until then" }];
+export function actionsFor(row: SessionRow): readonly Deed[] {
+  if (isForeign(row)) {
+    const fork: Deed = { value: "fork", label: "Fork", icon: "branch", about: "A session of its own here, with this history" };
+    if (isElsewhere(row.status)) return [fork];
+    return [{ value: "resume", label: "Resume here", icon: "restart", about: "Made by the CLI elsewhere; read-only until then" }, fork];
   }
   return [
     { value: "rename", label: "Rename", icon: "edit" },

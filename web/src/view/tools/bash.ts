@@ -1,10 +1,10 @@
 /** The card of a command. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import { bashOutput } from "./bash_output.ts";
 import BashTool from "./BashTool.svelte";
 import type { Outcome, ToolCard } from "./card.ts";
 import { wasEdited } from "./edited.ts";
-import { counted, textOf } from "./fields.ts";
+import { countedLines, textOf } from "./fields.ts";
 import { lineCount } from "./generic.ts";
 
 function outcome(item: ToolItem): readonly Outcome[] {
@@ -14,7 +14,7 @@ function outcome(item: ToolItem): readonly Outcome[] {
   if (exitCode !== null && exitCode !== 0) return [...edited, { text: `exit ${exitCode}`, tone: "bad" }];
   const lines = lineCount(text);
   if (item.state !== "done" || lines === 0) return edited;
-  return [...edited, { text: counted(lines, "line"), tone: "plain" }];
+  return [...edited, { text: countedLines(lines, item, "result", "structured"), tone: "plain" }];
 }
 
 export const bash: ToolCard = {

@@ -1,5 +1,5 @@
 /** What a command left behind, from the shapes the CLI has for it (TRUTH 1.10). Pure. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import { fieldsOf, numberOf, textOf } from "./fields.ts";
 
 export interface BashOutput {

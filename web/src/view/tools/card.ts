@@ -3,7 +3,7 @@
  * opens it, the boundary that catches errors); a card only says what stands in it, and has a body.
  */
 import type { Component } from "svelte";
-import type { Item, ToolItem } from "../../protocol/messages.ts";
+import type { Item, Task, ToolItem } from "../../protocol/transcript.ts";
 import type { SendIntent } from "../../core/client.ts";
 import type { IconName } from "../parts/icons.ts";
 
@@ -29,9 +29,12 @@ export interface ToolCard {
   readonly icon: IconName;
   /** The name of the tool as a person reads it; without it the item's own title is taken. */
   readonly label?: (item: ToolItem) => string;
-  /** What the call is about, in one line: a path, a command, a question. */
-  readonly target: (item: ToolItem, cwd: string | null) => string;
-  /** Whether the target is code (set in the fixed-width font); true unless said otherwise. */
+  /** What the call is about, in one line: a path, a command, a question. `tasks` gives the model's list. */
+  readonly target: (item: ToolItem, cwd: string | null, tasks: () => readonly Task[]) => string;
+  /**
+   * Whether the target is prose. It is code unless said otherwise: set in the fixed-width font, with
+   * whatever could hide in it made visible.
+   */
   readonly plainTarget?: boolean;
   /** How it came out, in a word or two; the frame adds the time and the state itself. */
   readonly outcome: (item: ToolItem) => readonly Outcome[];

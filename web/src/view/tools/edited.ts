@@ -1,5 +1,5 @@
 /** What a call ran with, where a person changed it before allowing it. Pure. */
-import type { Settled, ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import { fieldsOf, type Fields } from "./fields.ts";
 
 /** Whether somebody changed the input. */
@@ -10,12 +10,4 @@ export function wasEdited(item: ToolItem): boolean {
 /** The input that was asked for; `input` itself is what ran. */
 export function askedInput(item: ToolItem): Fields {
   return fieldsOf(item.decision?.["asked"] ?? item.input);
-}
-
-/** The input that ran: from the answer that allowed the call, else the one that was asked for. */
-export function ranInput(item: ToolItem, settled: readonly Settled[]): Fields {
-  const request = item.decision?.["request"];
-  const answer = wasEdited(item) ? settled.find((one) => one.id === request)?.answer : null;
-  const ran = fieldsOf(fieldsOf(answer)["updatedInput"]);
-  return Object.keys(ran).length ? ran : fieldsOf(item.input);
 }

@@ -1,4 +1,5 @@
 /** Reading values nobody promised the shape of: a wrong kind is as good as a missing one. Pure. */
+import type { Shortened } from "../../core/documents.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -38,9 +39,14 @@ export function shownValue(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
-/** A count with its noun: `1 file`, `12 files`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
+/** A count with its noun: `1 file`, `12 files`; `12+ files` if there may be more than are here. */
+export function counted(count: number, noun: string, plural = `${noun}s`, more = false): string {
+  return `${count.toLocaleString("en")}${more ? "+" : ""} ${count === 1 && !more ? noun : plural}`;
+}
+
+/** How many lines there are of a field; `8,192+ lines` where only its beginning is here. */
+export function countedLines(count: number, { cut = {} }: Shortened, ...fields: readonly string[]): string {
+  return counted(count, "line", "lines", fields.some((name) => name in cut));
 }
 
 /** What a tool said when it failed, without the tags the CLI wraps it in. */

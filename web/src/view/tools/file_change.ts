@@ -1,8 +1,8 @@
 /** The cards of the tools that change a file. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import type { Outcome, ToolCard } from "./card.ts";
 import { countLines } from "./diff_model.ts";
-import { counted, textOf } from "./fields.ts";
+import { countedLines, textOf } from "./fields.ts";
 import FileTool from "./FileTool.svelte";
 import { shortPath } from "./generic.ts";
 import { type FileChange, changeOf } from "./patches.ts";
@@ -26,7 +26,7 @@ function outcome(item: ToolItem): readonly Outcome[] {
   const made = change(item);
   if (!made || item.state === "failed" || item.state === "denied") return [];
   const { added, removed } = countLines(made.hunks);
-  if (made.created) return [{ text: "new", tone: "plain" }, { text: counted(added, "line"), tone: "ok" }];
+  if (made.created) return [{ text: "new", tone: "plain" }, { text: countedLines(added, item, "structured"), tone: "ok" }];
   const both: readonly Outcome[] = [
     { text: `+${added}`, tone: "ok" },
     { text: `−${removed}`, tone: "bad" },

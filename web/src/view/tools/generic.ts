@@ -1,6 +1,7 @@
 /** The card for any tool that has none of its own: the input and the result as they are. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import type { Outcome, ToolCard } from "./card.ts";
+import { countedLines } from "./fields.ts";
 import GenericTool from "./GenericTool.svelte";
 
 const TELLING = [
@@ -38,7 +39,7 @@ export function lineCount(text: string): number {
 function outcome(item: ToolItem): readonly Outcome[] {
   if (item.state !== "done" || item.result === null) return [];
   const lines = lineCount(item.result);
-  return lines > 1 ? [{ text: `${lines} lines`, tone: "plain" }] : [];
+  return lines > 1 ? [{ text: countedLines(lines, item, "result"), tone: "plain" }] : [];
 }
 
 export const generic: ToolCard = {

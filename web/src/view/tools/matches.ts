@@ -21,7 +21,7 @@ function matchOf(line: string): Match {
   if (found) return { file: found[1] ?? "", line: Number(found[3]), text: found[4] ?? "" };
   const counted = /^(.+):(\d+)$/.exec(line);
   if (counted) return { file: counted[1] ?? "", line: null, text: `${counted[2]} matches` };
-  const plain = /^([^\s:]+\/?[^\s:]*):(.*)$/.exec(line);
+  const plain = /^([^\s:]+):(.*)$/.exec(line);
   if (plain) return { file: plain[1] ?? "", line: null, text: plain[2] ?? "" };
   return { file: "", line: null, text: line };
 }

@@ -1,5 +1,5 @@
 /** What an MCP tool gave back, block by block; JSON inside a text is told apart. Pure. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import { fieldsOf, listOf, shownValue, textOf } from "./fields.ts";
 
 export type McpBlock =

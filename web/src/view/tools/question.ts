@@ -1,5 +1,5 @@
 /** The card of questions to the user. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import { questionsOf } from "../decisions/question_model.ts";
 import type { Outcome, ToolCard } from "./card.ts";
 import { counted, fieldsOf, textOf } from "./fields.ts";

@@ -1,5 +1,5 @@
 /** The card of a file that was read. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import type { Outcome, ToolCard } from "./card.ts";
 import { counted, fieldsOf, listOf, numberOf, textOf } from "./fields.ts";
 import { shortPath } from "./generic.ts";

@@ -1,5 +1,5 @@
 /** The cards of searches: for names of files, and in them. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import type { Outcome, ToolCard } from "./card.ts";
 import { counted, numberOf, textOf, textsOf, fieldsOf } from "./fields.ts";
 import { filesTold } from "./matches.ts";

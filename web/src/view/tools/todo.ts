@@ -1,5 +1,5 @@
 /** The cards of the model's own list of things to do. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import type { Outcome, ToolCard } from "./card.ts";
 import { todosOf, todoTarget } from "./todo_list.ts";
 import TodoTool from "./TodoTool.svelte";
@@ -23,7 +23,7 @@ export const todo: ToolCard = {
   icon: "list",
   label: (item) => LABELS[item.name] ?? item.name,
   plainTarget: true,
-  target: todoTarget,
+  target: (item, _cwd, tasks) => todoTarget(item, tasks),
   outcome,
   opens: (item) => item.name === "TodoWrite" || item.state === "failed",
   body: TodoTool,

@@ -1,5 +1,5 @@
 /** The list of things to do that a call of a task tool shows or changes. Pure. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { Task, ToolItem } from "../../protocol/transcript.ts";
 import { fieldsOf, listOf, textOf, textsOf } from "./fields.ts";
 
 export interface Todo {
@@ -13,24 +13,26 @@ export interface Todo {
 
 const STATES = ["pending", "in_progress", "completed", "deleted"] as const;
 
-/** The entries that a call is about. */
-export function todosOf(item: ToolItem): readonly Todo[] {
+/** The entries that a call is about; `known` is the list as it is now, for what the call does not say. */
+export function todosOf(item: ToolItem, known: readonly Task[] = []): readonly Todo[] {
   const input = fieldsOf(item.input);
   const done = fieldsOf(item.structured);
   if (item.name === "TodoWrite") return listOf(input["todos"]).map(todo);
   if (Array.isArray(done["tasks"])) return listOf(done["tasks"]).map(todo);
-  if (item.name === "TaskUpdate") return [updated(input)];
+  if (item.name === "TaskUpdate") return [updated(input, known)];
   const task = fieldsOf(done["task"]);
   return [todo({ ...input, ...task })].filter((one) => one.text !== "" || one.id !== "");
 }
 
-/** What happened, in a few words. */
-export function todoTarget(item: ToolItem): string {
-  const id = textOf(item.input, "taskId");
-  const status = textOf(item.input, "status");
-  if (item.name === "TaskUpdate") return `#${id}${status ? ` ${status.replaceAll("_", " ")}` : ""}`;
+/** What happened, in a few words: `#3 Write the tests: completed`. */
+export function todoTarget(item: ToolItem, known: () => readonly Task[]): string {
   if (item.name === "TaskCreate") return textOf(item.input, "subject");
-  if (item.name === "TaskGet") return `#${id}`;
+  if (item.name === "TaskUpdate" || item.name === "TaskGet") {
+    const status = item.name === "TaskUpdate" ? textOf(item.input, "status").replaceAll("_", " ") : "";
+    const name = subjectOf(item, known());
+    const task = `#${textOf(item.input, "taskId")}${name && ` ${name}`}`;
+    return status ? `${task}${name && ":"} ${status}` : task;
+  }
   const all = todosOf(item);
   const now = all.find((one) => one.status === "in_progress");
   return now?.text ?? "";
@@ -49,7 +51,16 @@ function todo(value: unknown): Todo {
   };
 }
 
-function updated(input: Readonly<Record<string, unknown>>): Todo {
+/** What a call says its task is called, else what it is called now; empty if nobody knows. */
+function subjectOf(item: ToolItem, known: readonly Task[]): string {
+  return textOf(item.input, "subject") || textOf(fieldsOf(item.structured)["task"], "subject") || nameIn(known, textOf(item.input, "taskId"));
+}
+
+function nameIn(known: readonly Task[], id: string): string {
+  return known.find((task) => task.id === id)?.subject ?? "";
+}
+
+function updated(input: Readonly<Record<string, unknown>>, known: readonly Task[]): Todo {
   const entry = todo(input);
-  return { ...entry, text: entry.text || `Task ${entry.id}` };
+  return { ...entry, text: entry.text || nameIn(known, entry.id) || `Task ${entry.id}` };
 }

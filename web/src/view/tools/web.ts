@@ -1,5 +1,5 @@
 /** The cards of the web: a page that was fetched, a search. */
-import type { ToolItem } from "../../protocol/messages.ts";
+import type { ToolItem } from "../../protocol/transcript.ts";
 import { bytes } from "../../core/time.ts";
 import type { Outcome, ToolCard } from "./card.ts";
 import { counted, numberOf, textOf } from "./fields.ts";

@@ -7,6 +7,6 @@ export function forkFrom(app: App, session: string, item: string | null): void {
 }
 
 /** Whether somebody may fork. */
-export function mayFork(role: string): boolean {
-  return role === "operator" || role === "owner";
+export function mayFork(app: App): boolean {
+  return app.role === "operator" || app.role === "owner";
 }

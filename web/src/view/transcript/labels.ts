@@ -1,5 +1,6 @@
 /** What a row of the conversation is called, for whoever hears it. Pure. */
 import type { TranscriptRow } from "../../core/rows.ts";
+import { visibleText } from "../parts/visible.ts";
 
 const NAMES: Readonly<Record<string, string>> = {
   prompt: "You",
@@ -15,7 +16,7 @@ export function labelOf(row: TranscriptRow): string {
   if (row.kind === "turn") return "End of the turn";
   if (row.kind === "unsent") return "You, not sent yet";
   const { item } = row;
-  if (item.kind === "tool") return item.title || item.name;
+  if (item.kind === "tool") return visibleText(item.title || item.name);
   return NAMES[item.kind] ?? item.kind;
 }
 

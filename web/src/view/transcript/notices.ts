@@ -1,6 +1,6 @@
 /** What happened beside the conversation, in words. Pure. */
 import { duration, tokens } from "../../core/time.ts";
-import type { Item, NoticeItem } from "../../protocol/messages.ts";
+import type { Item, NoticeItem } from "../../protocol/transcript.ts";
 import type { IconName } from "../parts/icons.ts";
 
 export interface NoticeWords {
@@ -23,7 +23,7 @@ const SAYINGS: Readonly<Record<string, Say>> = {
   resumed: () => words("restart", "Resumed", true),
   interrupted: () => words("stop", "Stopped by you"),
   retry: (data, _item, now) => words("retry", retry(data, now)),
-  api_error: (_data, item) => ({ ...words("warning", item.text || "The model could not be reached"), ...(isLoginFailure(item) ? { advice: LOG_IN } : {}) }),
+  api_error: (_data, item) => ({ ...words("warning", item.text || "The model could not be reached"), ...(isLoginFailure(item) ? { advice: loginAdvice(item.text) } : {}) }),
   fallback: (data) => words("info", fallback(data)),
   hook: (data) => words("plug", hook(data)),
   injected: () => words("info", "The agent added this by itself"),
@@ -34,6 +34,20 @@ const SAYINGS: Readonly<Record<string, Say>> = {
 const LOG_IN =
   "The agent is not logged in on the computer that runs this server, or its login is no longer accepted. " +
   "Open a terminal there, start claude, type /login and follow it; then send your message again. Nothing else helps until then.";
+
+const ANOTHER_KEY =
+  "The model's service does not accept the API key that the agent uses: ANTHROPIC_API_KEY, or what apiKeyHelper in its settings gives. " +
+  "Put a valid key there on the computer that runs this server and start the server anew, or take the key away and log in with /login; then send your message again.";
+
+const LOGIN_OR_KEY =
+  "The model's service did not accept the login or the API key of the agent. On the computer that runs this server, " +
+  "put a valid key into ANTHROPIC_API_KEY if it uses one, else open a terminal, start claude and type /login; then send your message again.";
+
+/** What helps depends on how the agent says who it is, which only the CLI's own words tell. */
+function loginAdvice(said: string): string {
+  if (/invalid api key/i.test(said)) return ANOTHER_KEY;
+  return /\/login/.test(said) ? LOG_IN : LOGIN_OR_KEY;
+}
 
 /** Whether the model's service did not accept who the CLI says it is: sending again does not help. */
 export function isLoginFailure(item: Item | undefined): boolean {

@@ -1,5 +1,5 @@
 /** The end of a turn as it is read aloud. Pure. */
-import type { Turn } from "../../protocol/messages.ts";
+import type { Turn } from "../../protocol/transcript.ts";
 
 const LONGEST = 600;
 

@@ -1,0 +1,39 @@
+"""The field for messages beside what stands around it."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+from fairlead.host.option_groups import ToolRules
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.scripts import WAIT_FOR_GO, say, scene, use
+
+WAITING = [
+    scene("begin", use("Bash", command=WAIT_FOR_GO, description="waits"), say("Done.")),
+    scene(None, say("You said: {{prompt}}")),
+]
+
+
+async def test_the_list_of_commands_takes_the_place_of_the_queue_and_gives_it_back(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(WAITING, rules=ToolRules(allowed=("Bash",)))
+    desk = await visit(house, phone=True)
+    await desk.start("begin")
+    await desk.expect_state("Running")
+    for text in ("the first that waits", "the second"):
+        await desk.say(text)
+    queue = desk.page.get_by_role("region", name="Queue")
+    await expect(queue).to_contain_text("2 messages wait")
+    top = await queue.bounding_box()
+    await desk.composer.press_sequentially("/ver")
+    offers = desk.page.get_by_role("listbox", name="Commands")
+    await expect(offers.get_by_role("option")).not_to_have_count(0)
+    await expect(queue).to_have_count(0)  # Hidden, with its room kept.
+    await desk.composer.press("Escape")
+    await expect(offers).to_have_count(0)
+    await expect(queue).to_be_visible()
+    assert await queue.bounding_box() == top
+    (house.project / "go").touch()
+    await desk.composer.fill("")
+    await desk.expect_words("You said: the second")

@@ -1,0 +1,85 @@
+"""Sessions that the CLI made elsewhere: one that another program uses, and what they all used."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from fairlead.store.file_usage import spent_in
+from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.scripts import say, scene
+from tests.server.test_cli_search import write_files
+from tests.store.test_file_usage import files_of
+
+HELLO = [scene(None, say("You said: {{prompt}}"))]
+
+
+def used_elsewhere(projects: Path, name: str) -> Path:
+    """A real session whose file was written just now; gives the file."""
+    session = write_files(projects, name)
+    (path,) = projects.glob(f"*/{session}.jsonl")
+    now = time.time()
+    os.utime(path, (now, now))
+    return path
+
+
+async def test_a_session_in_use_elsewhere_says_so_everywhere_and_is_only_read(
+    emulated: Emulated, visit: Visit, tmp_path: Path
+) -> None:
+    projects = tmp_path / "claude" / "home" / ".claude" / "projects"
+    path = used_elsewhere(projects, "2.1.325/tools")
+    house = await emulated(HELLO)
+    desk = await visit(house)
+    await expect(desk.listed("do things")).to_contain_text("In use elsewhere")
+    await desk.listed("do things").click()
+    await desk.expect_state("In use elsewhere")
+    await desk.expect_words("Second answer.")
+    page = desk.page
+    await expect(desk.composer).to_be_disabled()
+    await expect(page.get_by_role("note")).to_contain_text("In use elsewhere")
+    await expect(page.get_by_role("button", name=re.compile("Resume"))).to_have_count(0)
+    await expect(page.get_by_role("note").get_by_role("button")).to_have_text("Fork…")
+    details = page.get_by_role("complementary", name="Details")
+    await expect(details).to_contain_text("Another program runs it")
+    await page.get_by_role("button", name="More", exact=True).click()
+    await expect(page.get_by_role("menuitem")).to_have_text(
+        [re.compile("Settings"), re.compile("What")]
+    )
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Control+k")
+    found = page.get_by_role("listbox", name="Found")
+    await expect(found.get_by_role("option", name="do things")).to_contain_text("In use elsewhere")
+    await expect(
+        found.get_by_role("option", name=re.compile("Fork|Restart|Archive"))
+    ).to_have_count(0)
+    await page.keyboard.press("Escape")
+    os.utime(path, (time.time() - 600, time.time() - 600))  # It has ended there.
+    await expect(page.get_by_role("button", name="Resume here")).to_be_visible()
+    await expect(desk.composer).to_be_enabled()
+
+
+async def test_what_was_used_elsewhere_is_on_the_usage_page_and_where_it_is_from(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated(HELLO)
+    for name in ("2.1.325/tools", "2.1.220/tools"):
+        session, files = files_of(name)
+        spent = spent_in(session, files)
+        await house.service.store.put_file_usage(session, spent, project="/home/me/ship")
+    desk = await visit(house)
+    await desk.start("hello")
+    await desk.expect_rest()
+    page = desk.page
+    await page.goto(f"{house.base}/usage?by=month&measure=tokens")
+    table = page.get_by_role("table").first
+    await expect(table.get_by_role("row", name=re.compile(r"^opus 5 "))).to_contain_text(
+        "–"
+    )  # No money told.
+    await expect(table.get_by_role("row", name="opus 5.5")).to_contain_text("$")
+    counted = page.get_by_role("region", name="What is counted")
+    await expect(counted).to_contain_text("1.7 k tokens, $0.0074")
+    await expect(counted).to_contain_text("No price is guessed here.")
