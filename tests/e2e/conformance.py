@@ -1,10 +1,13 @@
 """All tests against real CLIs, on every version given, and the table that comes of it.
 
     python -m tests.e2e.conformance 2.1.29 2.1.38 2.1.120 2.1.220 2.1.325
+    python -m tests.e2e.conformance 2.1.29 2.1.38 … --only test_mcp test_hooks
 
 Runs tests/e2e/real_cli without a network, once for each version, and writes the outcome of each
-test on each version to docs/compatibility.md. The CLIs are fetched before (`make conformance`
-does both). Ends as pytest ends: what fails is in the table and is a failure all the same.
+test on each version to docs/compatibility.md; with `--only` just those modules, and the other
+sections of the document stay as they are, with the day they are of. The CLIs are fetched before
+(`make conformance` does both). Ends as pytest ends: what fails is in the table and is a failure
+all the same.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ WORKERS = 2
 _CASE = re.compile(r"(?P<name>\w+)(?:\[(?P<parameters>.*)\])?")
 _SOURCE = re.compile(r" \(TRUTH [^)]*\)")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+_MODULE = re.compile(r"^From `(\w+)\.py`", re.MULTILINE)
 
 
 Rows = dict[str, dict[str, list[bool]]]
@@ -59,20 +63,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tests on the given versions and write the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.conformance")
     parser.add_argument("versions", nargs="+", metavar="VERSION")
-    versions = parser.parse_args(arguments).versions
+    parser.add_argument("--only", nargs="+", metavar="MODULE", default=())
+    given = parser.parse_args(arguments)
+    versions = given.versions
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        code = _run(versions, report)
+        code = _run(versions, given.only, report)
         outcomes = read_outcomes(report.read_text("utf-8"))
     today = datetime.datetime.now(datetime.UTC).date()
-    TABLE.write_text(render(outcomes, versions, today), "utf-8")
+    before = TABLE.read_text("utf-8") if given.only else ""
+    TABLE.write_text(render(outcomes, versions, today, before), "utf-8")
     failed = sum(not outcome.passed for outcome in outcomes)
     sys.stdout.write(f"{TABLE.relative_to(ROOT)}: {len(outcomes)} outcomes, {failed} failed\n")
     return code
 
 
-def _run(versions: Sequence[str], report: Path) -> int:
-    command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-n", str(WORKERS)]
+def _run(versions: Sequence[str], only: Sequence[str], report: Path) -> int:
+    chosen = [str(SUITE / f"{module}.py") for module in only] or [str(SUITE)]
+    command = [sys.executable, "-m", "pytest", *chosen, "-q", "-n", str(WORKERS)]
     command += ["--dist", "worksteal", f"--junitxml={report}"]
     environment = {**os.environ, "FAIRLEAD_CLI_VERSIONS": ",".join(versions)}
     return subprocess.run(isolated_command(command), cwd=ROOT, env=environment).returncode
@@ -96,34 +104,47 @@ def read_outcomes(report: str) -> list[Outcome]:
     return outcomes
 
 
-def render(outcomes: Iterable[Outcome], versions: Sequence[str], day: datetime.date) -> str:
-    """The whole document."""
+def render(
+    outcomes: Iterable[Outcome], versions: Sequence[str], day: datetime.date, before: str = ""
+) -> str:
+    """The whole document; modules without an outcome keep their section of the one before."""
     rows: dict[str, Rows] = {}
     for one in outcomes:
         row = rows.setdefault(one.module, {}).setdefault(one.test, {})
         row.setdefault(one.version, []).append(one.passed)
-    parts = [_head(versions, day)]
-    parts += [_section(module, rows[module], versions) for module in sorted(rows)]
+    sections = _sections_of(before, versions)
+    sections |= {module: _section(module, rows[module], versions, day) for module in rows}
+    parts = [_head(versions), *(sections[module] for module in sorted(sections))]
     parts.append(_differences(versions))
     return "\n".join(parts)
 
 
-def _head(versions: Sequence[str], day: datetime.date) -> str:
+def _sections_of(document: str, versions: Sequence[str]) -> dict[str, str]:
+    """Module -> its section of a document with the same versions."""
+    found = {}
+    for part in document.split("\n## ")[1:]:
+        module = _MODULE.search(part)
+        if module and _row("scenario", versions) in part.splitlines():
+            found[module[1]] = f"## {part.rstrip()}\n"
+    return found
+
+
+def _head(versions: Sequence[str]) -> str:
     return f"""# Which CLI versions Fairlead works with
 
-Written by `python -m tests.e2e.conformance {" ".join(versions)}` (`make conformance`) on {day};
-not edited by hand. Each line is a test in `{SUITE}` that drives the real CLI, without a network
-and under a scripted model. `make test` runs the same on 2.1.38 and 2.1.325.
+Written by `python -m tests.e2e.conformance {" ".join(versions)}` (`make conformance`); not edited
+by hand. Each line is a test in `{SUITE}` that drives the real CLI, without a network and under a
+scripted model. `make test` runs the same on 2.1.38 and 2.1.325.
 
 {PASSED} passed · {FAILED} failed · {ABSENT} does not apply to this version
 """
 
 
-def _section(module: str, rows: Rows, versions: Sequence[str]) -> str:
+def _section(module: str, rows: Rows, versions: Sequence[str], day: datetime.date) -> str:
     lines = [
         f"## {_title(module)}",
         "",
-        f"From `{module}.py`.",
+        f"From `{module}.py`, run on {day}.",
         "",
         *_heading("scenario", versions),
     ]

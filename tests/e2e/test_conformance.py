@@ -36,6 +36,21 @@ def test_a_skip_is_a_failure_and_a_test_of_no_version_is_left_out() -> None:
 def test_the_document_says_how_and_when_it_was_made() -> None:
     table = render(read_outcomes(REPORT), ["2.1.38", "2.1.325"], DAY)
     assert "python -m tests.e2e.conformance 2.1.38 2.1.325" in table
-    assert "2026-01-02" in table
+    assert "From `test_queue.py`, run on 2026-01-02." in table
     assert "## How a CLI starts under Fairlead, and what it says first\n" in table
     assert "| schema loops | • |  |" in table
+
+
+def test_a_run_of_a_part_leaves_the_other_sections_as_they_were() -> None:
+    versions = ["2.1.38", "2.1.325"]
+    before = render(read_outcomes(REPORT), versions, DAY)
+    again = [
+        Outcome(module="test_queue", test="test_it_ends", version=version, passed=True)
+        for version in versions
+    ]
+    later = render(again, versions, datetime.date(2026, 3, 4), before)
+    assert "From `test_queue.py`, run on 2026-03-04." in later
+    assert "| it ends | ✓ | ✓ |" in later
+    assert "From `test_start.py`, run on 2026-01-02." in later
+    assert later.count("## What versions do differently") == 1
+    assert "test_start" not in render(again, ["2.1.38"], DAY, before)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import CLASSIC, CURRENT, MIDDLE, Behaviour, Family, RuleBook
+from fairlead.permissions import FAMILIES, Behaviour, Family, RuleBook
 from tests.permissions.desk import place, says
 
 MEANT_WELL = RuleBook.of(
@@ -200,7 +200,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("command", HOSTILE, ids=[f"{n:03}" for n in range(len(HOSTILE))])
-@pytest.mark.parametrize("family", [CLASSIC, MIDDLE, CURRENT], ids=lambda family: family.name)
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_P34_a_hostile_command_does_not_slip_through(command: str, family: Family) -> None:
     assert says(command, MEANT_WELL, place(family)) is not Behaviour.ALLOW
 

@@ -11,7 +11,16 @@ from fairlead.permissions.audit_log import AuditLog
 from fairlead.permissions.book import RuleBook, SourcedDirectory, SourcedMode, SourcedRule
 from fairlead.permissions.choices import Choice, always_choices
 from fairlead.permissions.decisions import Decision, Reason, ToolCall
-from fairlead.permissions.families import CLASSIC, CURRENT, MIDDLE, Family, family_of
+from fairlead.permissions.families import (
+    CLASSIC,
+    CURRENT,
+    FAMILIES,
+    FIRST,
+    LATE,
+    MIDDLE,
+    Family,
+    family_of,
+)
 from fairlead.permissions.guard import Guard, Verdict
 from fairlead.permissions.modes import Mode, parse_mode
 from fairlead.permissions.paths import Place
@@ -41,6 +50,9 @@ from fairlead.permissions.updates import (
 __all__ = [
     "CLASSIC",
     "CURRENT",
+    "FAMILIES",
+    "FIRST",
+    "LATE",
     "MIDDLE",
     "AuditLog",
     "AuditRecord",

@@ -1,8 +1,9 @@
 """What differs between versions of the CLI when it decides about a call.
 
-Three families were measured: 2.1.38 (`CLASSIC`), 2.1.120 (`MIDDLE`: decides like the newest,
-suggests less) and 2.1.325 (`CURRENT`). Everything the policy knows of a version stands here as
-data. Neighbours: `policy`, `bash_policy`, `readonly`, `suggestions` read it.
+Five versions were measured, each is a family: 2.1.29 (`FIRST`), 2.1.38 (`CLASSIC`), 2.1.120
+(`MIDDLE`), 2.1.220 (`LATE`) and 2.1.325 (`CURRENT`). A version between two of them is taken for
+the older one. Everything the policy knows of a version stands here as data. Neighbours: `policy`,
+`bash_policy`, `readonly`, `suggestions` read it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-__all__ = ["CLASSIC", "CURRENT", "MIDDLE", "Family", "family_of"]
+__all__ = ["CLASSIC", "CURRENT", "FAMILIES", "FIRST", "LATE", "MIDDLE", "Family", "family_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class Family:
     """File and directory names beyond the common ones that only a person may let be written."""
     extra_readonly: frozenset[str]
     """Read-only programs beyond the common ones."""
+    sed_reads_files: bool
+    """Whether `sed -n` that names a file only looks; else it does so at the end of a pipe alone."""
     plain_words_only: bool
     """Whether a read-only command must do without `!`, `#`, `%` and escapes in its words."""
     mcp_globs: bool
@@ -48,6 +51,8 @@ class Family:
     """Whether an allow rule such as `Bash(rm:*)` counts for rm, mv, cp … at all."""
     whole_tool_covers_protected: bool
     """Whether an allow rule for the whole tool counts for protected files."""
+    bypass_covers_protected: bool
+    """Whether the mode bypassPermissions lets protected files be written without asking."""
     read_denial_stops_writes: bool
     """Whether a file that may not be read may not be written either."""
     readonly_variables: bool
@@ -64,7 +69,7 @@ class Family:
 
 CLASSIC = Family(
     name="2.1.38",
-    since=(0,),
+    since=(2, 1, 38),
     doubts=frozenset(
         (
             "and-redirect",
@@ -87,10 +92,12 @@ CLASSIC = Family(
     extra_safe_variables=frozenset(),
     extra_protected=frozenset(),
     extra_readonly=frozenset(),
+    sed_reads_files=True,
     plain_words_only=True,
     mcp_globs=False,
     rules_cover_edit_commands=False,
     whole_tool_covers_protected=True,
+    bypass_covers_protected=True,
     read_denial_stops_writes=False,
     readonly_variables=False,
     classifier_in_plan=False,
@@ -99,9 +106,11 @@ CLASSIC = Family(
     rule_beside_path=False,
 )
 
+FIRST = replace(CLASSIC, name="2.1.29", since=(0,), sed_reads_files=False)
+
 CURRENT = Family(
     name="2.1.325",
-    since=(2, 1, 200),
+    since=(2, 1, 325),
     doubts=frozenset(("cd-with-git",)),
     duration=re.compile(r"\d+(?:\.\d+)?[smhd]?"),
     wrappers=frozenset(
@@ -153,10 +162,12 @@ CURRENT = Family(
             "tsort",
         )
     ),
+    sed_reads_files=True,
     plain_words_only=False,
     mcp_globs=True,
     rules_cover_edit_commands=True,
     whole_tool_covers_protected=False,
+    bypass_covers_protected=True,
     read_denial_stops_writes=True,
     readonly_variables=True,
     classifier_in_plan=True,
@@ -165,7 +176,29 @@ CURRENT = Family(
     rule_beside_path=True,
 )
 
-MIDDLE = replace(CURRENT, name="2.1.120", since=(2, 1, 100), rule_beside_path=False)
+LATE = replace(
+    CURRENT,
+    name="2.1.220",
+    since=(2, 1, 220),
+    readonly_wrappers=frozenset(("command", "builtin")),
+    read_denial_stops_writes=False,
+)
+
+MIDDLE = replace(
+    LATE,
+    name="2.1.120",
+    since=(2, 1, 120),
+    wrappers=LATE.wrappers - LATE.readonly_wrappers,
+    readonly_wrappers=frozenset(),
+    extra_protected=frozenset((".husky",)),
+    rules_cover_edit_commands=False,
+    bypass_covers_protected=False,
+    classifier_in_plan=False,
+    rule_beside_path=False,
+)
+
+FAMILIES = (FIRST, CLASSIC, MIDDLE, LATE, CURRENT)
+"""From the oldest to the newest."""
 
 
 def family_of(version: str) -> Family:
@@ -174,6 +207,6 @@ def family_of(version: str) -> Family:
     if not numbers:
         return CURRENT
     return max(
-        (family for family in (CLASSIC, MIDDLE, CURRENT) if family.since <= numbers),
+        (family for family in FAMILIES if family.since <= numbers),
         key=lambda family: family.since,
     )

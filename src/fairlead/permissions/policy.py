@@ -119,6 +119,10 @@ def _needs_a_person(call: ToolCall, book: RuleBook, place: Place) -> Decision | 
 def _bypassed(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
     if book.mode is not Mode.BYPASS:
         return None
+    if not place.family.bypass_covers_protected:
+        protected = _protected(call, book, place)
+        if protected is not None:
+            return protected
     return Decision(
         behaviour=Behaviour.ALLOW, reason=Reason.MODE, words="the mode lets everything through"
     )

@@ -196,7 +196,7 @@ def _looks_only(name: str, arguments: list[str], family: Family) -> bool:
     if name == "find":
         return not _FIND_ACTIONS.intersection(arguments)
     if name == "sed":
-        return _is_sed_print(arguments)
+        return _is_sed_print(arguments, family)
     if name == "jq":
         return _is_plain_jq(arguments)
     if name in _SHAPES:
@@ -219,10 +219,12 @@ def _are_revisions_or_paths(name: str, rest: list[str]) -> bool:
     )
 
 
-def _is_sed_print(arguments: list[str]) -> bool:
+def _is_sed_print(arguments: list[str], family: Family) -> bool:
     options = [word for word in arguments if word.startswith("-")]
     operands = [word for word in arguments if not word.startswith("-")]
     if "-n" not in options or not set(options) <= {"-n", "-E"} or not operands:
+        return False
+    if len(operands) > 1 and not family.sed_reads_files:
         return False
     return _SED_SCRIPT.fullmatch(operands[0]) is not None
 

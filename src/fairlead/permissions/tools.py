@@ -16,10 +16,11 @@ READERS = frozenset(("Read", "Glob", "Grep", "LS", "NotebookRead"))
 EDITORS = frozenset(("Edit", "Write", "NotebookEdit", "MultiEdit"))
 _SEARCHES = frozenset(("Glob", "Grep", "LS"))
 INTERACTIVE = frozenset(("AskUserQuestion", "ExitPlanMode"))
-_HARMLESS_WORDS = """Agent BashOutput EnterPlanMode KillShell Skill Task TaskCreate TaskGet TaskList TaskOutput
-    TaskStop TaskUpdate TodoWrite ToolSearch"""
+_HARMLESS_WORDS = """Agent BashOutput EnterPlanMode KillShell ListMcpResourcesTool ReadMcpResourceTool Skill Task
+    TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch"""
 HARMLESS = frozenset(_HARMLESS_WORDS.split())
-"""They start nothing that is not itself asked about (rec tools_tasks, subagent, plan_enter)."""
+"""They start nothing that is not itself asked about (rec tools_tasks, subagent, plan_enter;
+for the resources of MCP servers measured on 2.1.38 and 2.1.325)."""
 
 _ALIASES = {"Task": "Agent"}
 """2.1.325 calls the Task tool Agent, and takes rules under either name."""
