@@ -95,6 +95,9 @@ def test_every_recorded_turn_offers_tools_and_no_side_request_but_an_aside_does(
         ({}, "\nWeb page content:\n---", "web_page"),
         ({}, "Command: ls\nOutput: a", "paths"),
         ({"tools": [{"name": "Bash"}]}, "Command: ls\nOutput: a", "turn"),
+        ({}, "Files modified by user:\n     7 a.py\n\nFiles modified by other users:", "history"),
+        ({"tools": [{"name": "Bash"}]}, "Files modified by user: which are they?", "turn"),
+        ({}, "<transcript>\n\nUser: go\n\nBash touch x\n\n</transcript>\n", "monitor"),
         ({}, "hello", "turn"),
     ],
 )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from fairlead.emulator.profile import profile_of
 from fairlead.emulator.session import Place
 from fairlead.emulator.tools.outcome import Outcome
 from fairlead.emulator.tools.workshop import Workshop
+
+WAIT_S = 20.0
 
 NOTEBOOK = {
     "cells": [{"cell_type": "code", "id": "c1", "source": ["a = 1"], "metadata": {}}],
@@ -89,6 +93,49 @@ def test_a_slow_command_is_stopped_or_sent_to_the_background(
     outcome = asyncio.run(run())
     assert outcome.is_error is ends
     assert (outcome.task is None) is ends
+
+
+@pytest.mark.parametrize(
+    ("version", "at_first", "at_the_end"),
+    [
+        ("2.1.325", "one\noops\n", "one\noops\ntwo\n\n[exited with code 3]\n"),
+        ("2.1.38", "one\n[stderr] oops\n", "one\n[stderr] oops\ntwo\n"),
+    ],
+)
+def test_E17_output_in_the_background_is_there_as_it_comes(
+    version: str, at_first: str, at_the_end: str, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "told.fifo")
+    os.mkfifo(tmp_path / "go.fifo")
+    words = "echo one; echo > told.fifo; echo oops >&2; read x < go.fifo; echo two; exit 3"
+
+    async def run() -> list[str]:
+        shop = workshop(tmp_path, version)
+        given = {"command": words, "description": "d", "run_in_background": True}
+        effect = RunTool(number=1, name="Bash", input=given, tool_use_id="t", session_id="s")
+        task = (await shop.run(effect)).task
+        assert task is not None
+        output = Path(task.output_file)
+        await asyncio.to_thread((tmp_path / "told.fifo").read_text)
+        seen = [await asyncio.to_thread(holding, output, "oops")]
+        look = {"task_id": task.task_id, "block": False}
+        looked = [await shop.bash.look(look)]
+        await asyncio.to_thread((tmp_path / "go.fifo").write_text, "x\n")
+        assert (await shop.bash.ended(task.task_id)).exit_code == 3
+        looked.append(await shop.bash.look(look))
+        await shop.bash.close()
+        seen.append(holding(output, "two"))
+        return [*seen, *(one.result["task"]["status"] for one in looked)]
+
+    assert asyncio.run(run()) == [at_first, at_the_end, "running", "failed"]
+
+
+def holding(path: Path, text: str) -> str:
+    """Look at a file until it has a text; gives all it has then."""
+    deadline = time.monotonic() + WAIT_S
+    while text not in (found := path.read_text()):
+        assert time.monotonic() < deadline, f"{path} never had {text!r}"
+    return found
 
 
 def test_a_missing_folder_is_a_failure_and_no_crash(tmp_path: Path) -> None:

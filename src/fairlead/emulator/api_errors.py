@@ -9,9 +9,10 @@ from typing import Any
 
 from fairlead.emulator.replies import Failure
 
-__all__ = ["NOT_LOGGED_IN", "describe", "synthetic_message"]
+__all__ = ["NOT_LOGGED_IN", "TOO_LONG", "describe", "synthetic_message"]
 
 NOT_LOGGED_IN = "Not logged in · Please run /login"
+TOO_LONG = "Prompt is too long"
 
 
 def describe(failure: Failure, *, modern: bool) -> tuple[str, dict[str, Any]]:

@@ -35,6 +35,7 @@ class Task:
     is_backgrounded: bool = True
     subagent_type: str = ""
     prompt: str = ""
+    command: str = ""
     strand: Strand[Any] | None = None
 
     def listed(self) -> dict[str, Any]:
@@ -42,6 +43,17 @@ class Task:
         if self.subagent_type:
             entry["subagent_type"] = self.subagent_type
         return {**entry, "description": self.description}
+
+    def told_to_hooks(self) -> dict[str, Any]:
+        """The entry of the task in the input of a hook (measured)."""
+        entry = {
+            "id": self.task_id,
+            "type": "subagent" if self.subagent_type else "shell",
+            "status": "running",
+            "description": self.description,
+        }
+        own = "agent_type" if self.subagent_type else "command"
+        return {**entry, own: self.subagent_type or self.command}
 
 
 class BackgroundTasks:
@@ -143,6 +155,10 @@ class BackgroundTasks:
             tasks = [task.listed() for task in self._running.values()]
             self._engine.voice.system("background_tasks_changed", tasks=tasks)
 
+    def told_to_hooks(self) -> list[dict[str, Any]]:
+        """What still runs, for the hooks at the end of a turn."""
+        return [task.told_to_hooks() for task in self._running.values()]
+
     def command_started(self, start: TaskStart, use: Use, talk: Conversation) -> None:
         """A command went to the background."""
         described = str(use.input.get("description") or use.input.get("command", ""))
@@ -153,6 +169,7 @@ class BackgroundTasks:
             description=described,
             kind="local_bash",
             output_file=start.output_file,
+            command=str(use.input.get("command", "")),
         )
         self.announce(task)
         task.strand = self._engine.loom.spawn(self._watch(task))
@@ -163,9 +180,10 @@ class BackgroundTasks:
         except Interrupted:
             self.ended(task, "killed", f'Background command "{task.description}" was stopped')
             return
-        status = "completed" if end.exit_code == 0 else "failed"
-        words = f'Background command "{task.description}" {status} (exit code {end.exit_code})'
-        self.ended(task, status, words)
+        failed = end.exit_code != 0
+        how = f"failed with exit code {end.exit_code}" if failed else "completed (exit code 0)"
+        words = f'Background command "{task.description}" {how}'
+        self.ended(task, "failed" if failed else "completed", words)
         self._engine.maybe_exit()
 
     def stop(self, task_id: str) -> bool:

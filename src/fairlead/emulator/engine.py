@@ -21,6 +21,7 @@ from fairlead.emulator.host_line import HostLine
 from fairlead.emulator.inbox import Inbox, Prompt
 from fairlead.emulator.introduction import Introduction
 from fairlead.emulator.mcp_client import McpClient
+from fairlead.emulator.mcp_resources import McpResources
 from fairlead.emulator.permission_desk import PermissionDesk
 from fairlead.emulator.player import Played, Player
 from fairlead.emulator.scribe import Scribe
@@ -37,6 +38,8 @@ __all__ = ["Engine"]
 
 T = TypeVar("T")
 
+TERMINATED = 143
+"""The exit code after SIGTERM."""
 STREAM_CLOSED = "Tool permission stream closed before response received"
 
 
@@ -55,6 +58,7 @@ class Engine:
         self._turn: Turn | None = None
         self._turn_strand: Strand[None] | None = None
         self._has_ended = False
+        self._is_leaving = False
         self._exits_after_turn: int | None = None
         self._state = "idle"
         self.is_first_turn = True
@@ -73,6 +77,7 @@ class Engine:
         self.tasks = BackgroundTasks(self)
         self.mcp = McpClient(self, setup.servers)
         self.mcp.problems = [dict(p) for p in setup.server_problems]
+        self.resources = McpResources(self)
         self.desk = PermissionDesk(self, setup.book, setup.permission_place)
         self.slash = SlashCommands(self)
         self.special_tools = special_tools(self)
@@ -113,13 +118,20 @@ class Engine:
 
     def interrupted_by_signal(self) -> None:
         """SIGINT: the new version ends its turn properly first (TRUTH 1.5)."""
-        if self.session.profile.is_modern and self.is_busy:
+        if not self.session.profile.is_modern:
+            self._exit(0)
+        elif self.is_busy:
             self._exits_after_turn = 0
             self.withdraw()
             self.stop_turn()
-            self.loom.run()
         else:
-            self._exit(0)
+            self._leave(0)
+        self.loom.run()
+
+    def terminated(self) -> None:
+        """SIGTERM: no word more, but the hooks are run (measured)."""
+        self._leave(TERMINATED)
+        self.loom.run()
 
     def drain(self) -> list[Effect]:
         """What to do now, in order."""
@@ -229,7 +241,7 @@ class Engine:
         """A turn has said its result: the next one begins, or nothing is left to do."""
         self._turn, self._turn_strand = None, None
         if self._exits_after_turn is not None:
-            self._exit(self._exits_after_turn)
+            self._leave(self._exits_after_turn)
             return
         prompts = self.inbox.take()
         if prompts:
@@ -254,7 +266,7 @@ class Engine:
         """Leave when stdin is at its end and nothing is left to do."""
         waits = len(self.tasks) > 0 and self.session.profile.announces_tasks
         if self.host.is_closed and not self.is_busy and not len(self.inbox) and not waits:
-            self._exit(1 if self.session.last_was_error else 0)
+            self._leave(1 if self.session.last_was_error else 0)
 
     def state_changed(self, state: str) -> None:
         """Tell the state where the environment asks for it (TRUTH 6)."""
@@ -284,7 +296,7 @@ class Engine:
     # Tools and permissions
 
     def offered_tools(self) -> list[str]:
-        return [*self.session.tools, *self.mcp.tool_names()]
+        return self.resources.beside(self.session.tools, self.mcp.tool_names())
 
     def unavailable(self, use: Use) -> str | None:
         """Why a tool cannot be used; None if it can."""
@@ -383,6 +395,16 @@ class Engine:
     def _die(self, text: str) -> None:
         self.tell(text)
         self._exit(1)
+
+    def _leave(self, code: int) -> None:
+        """End the session in order: its hooks are run first."""
+        if not self._is_leaving:
+            self._is_leaving = True
+            self.loom.spawn(self._end_session(code))
+
+    async def _end_session(self, code: int) -> None:
+        await self.hooks.run("SessionEnd", {"reason": "other"}, subject="other")
+        self._exit(code)
 
     def _exit(self, code: int) -> None:
         if not self._has_ended:

@@ -18,14 +18,25 @@ from fairlead.emulator.host_line import Asked, HostAnswer
 from fairlead.emulator.strands import Interrupted, Strand
 
 if TYPE_CHECKING:
+    from fairlead.emulator.conversation import Conversation
     from fairlead.emulator.engine import Engine
 
 __all__ = ["HookRun", "HookWord", "Hooks"]
 
 DEFAULT_TIMEOUT_S = 60.0
+CALLBACK = "[callback]"
 
-UNHEARD = ("SessionStart", "SessionEnd")
-"""Registered too late or called too late: callbacks for these are never called (TRUTH 1.8)."""
+OUTSIDE_TURNS = frozenset(
+    {"SessionStart", "SessionEnd", "PreCompact", "PostCompact", "SubagentStart", "Notification"}
+)
+"""Events whose input tells neither the mode nor the effort (measured)."""
+
+SILENT = frozenset({"SessionEnd", "PreCompact", "PostCompact", "Notification"})
+"""Events whose command hooks are never shown, not even with --include-hook-events (measured)."""
+
+HEARD_SUBJECTS = frozenset({"compact", "clear"})
+"""Callbacks for the start or end of a session are called for these alone: at the start of the
+process they are registered too late, and at its end nobody listens (TRUTH 1.8)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +64,11 @@ class HookWord:
     """The decision of a PermissionRequest hook."""
     contexts: list[str] = field(default_factory=list)
     failed: bool = False
+    ran: list[str] = field(default_factory=list)
+    """What ran, in the brackets in which the CLI names it."""
+    blocked_by: str = ""
 
-    def hear(self, output: Mapping[str, Any]) -> None:
+    def hear(self, output: Mapping[str, Any], name: str) -> None:
         """Take in the JSON output of one hook."""
         specific = output.get("hookSpecificOutput")
         specific = specific if isinstance(specific, dict) else {}
@@ -62,7 +76,7 @@ class HookWord:
             self.stops = True
             self.reason = str(output.get("stopReason") or "")
         if output.get("decision") == "block":
-            self.blocks, self.reason = True, str(output.get("reason") or "")
+            self.block(name, str(output.get("reason") or ""))
         if output.get("systemMessage"):
             self.notes.append(str(output["systemMessage"]))
         if specific.get("permissionDecision"):
@@ -74,6 +88,10 @@ class HookWord:
             self.contexts.append(str(specific["additionalContext"]))
         if isinstance(specific.get("decision"), dict):
             self.permission = specific["decision"]
+
+    def block(self, name: str, reason: str) -> None:
+        """A hook says no."""
+        self.blocks, self.reason, self.blocked_by = True, reason, name
 
 
 class Hooks:
@@ -103,10 +121,14 @@ class Hooks:
         *,
         subject: str = "",
         tool_use_id: str | None = None,
+        talk: Conversation | None = None,
     ) -> HookWord:
-        """Run the hooks of an event; `subject` is what their matchers look at."""
+        """Run the hooks of an event; `subject` is what their matchers look at.
+
+        `talk` is the conversation it happens in, where that may be a subagent's.
+        """
         word = HookWord()
-        given = self._input(event, fields)
+        given = self._input(event, fields, talk)
         calls = [
             self._engine.loom.spawn(self._call(callback, timeout, given, tool_use_id, word))
             for callback, timeout in self._matching_callbacks(event, subject)
@@ -121,22 +143,43 @@ class Hooks:
             await self._command(event, subject, hook, given, word)
         return word
 
-    def _input(self, event: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    async def agent_stops(self, talk: Conversation, said: str, *, again: bool) -> HookWord:
+        """A subagent wants to end; `again` if a hook has held it before."""
+        session = self._engine.session
+        path = f"{session.place.projects}/{session.session_id}/subagents/agent-{talk.id}.jsonl"
+        fields: dict[str, Any] = {"stop_hook_active": again, "agent_transcript_path": path}
+        if session.profile.is_modern:
+            fields |= {
+                "last_assistant_message": said,
+                "background_tasks": self._engine.tasks.told_to_hooks(),
+                "session_crons": [],
+            }
+        else:
+            fields |= {"agent_id": talk.id, "agent_type": talk.subagent_type}
+        return await self.run("SubagentStop", fields, subject=talk.subagent_type, talk=talk)
+
+    def _input(
+        self, event: str, fields: Mapping[str, Any], talk: Conversation | None
+    ) -> dict[str, Any]:
         s = self._engine.session
         given: dict[str, Any] = {
             "session_id": s.session_id,
             "transcript_path": s.transcript_path,
             "cwd": s.place.cwd,
         }
-        if s.profile.is_modern:
+        modern = s.profile.is_modern
+        if modern and fields.get("source") not in ("startup", "clear"):
             given["prompt_id"] = self._engine.prompt_id
-        given["permission_mode"] = s.mode
-        if s.profile.is_modern and event != "UserPromptSubmit":
+        if event not in OUTSIDE_TURNS:
+            given["permission_mode"] = s.mode
+        if modern and talk is not None and not talk.is_main:
+            given |= {"agent_id": talk.id, "agent_type": talk.subagent_type}
+        if modern and event not in OUTSIDE_TURNS | {"UserPromptSubmit"}:
             given["effort"] = {"level": "medium"}
         return {**given, "hook_event_name": event, **fields}
 
     def _matching_callbacks(self, event: str, subject: str) -> list[tuple[str, float]]:
-        if event in UNHEARD:
+        if event in ("SessionStart", "SessionEnd") and subject not in HEARD_SUBJECTS:
             return []
         return [
             (str(callback), float(entry.get("timeout") or DEFAULT_TIMEOUT_S))
@@ -184,7 +227,8 @@ class Hooks:
             word.failed = self._engine.session.profile.is_modern
             self._engine.tell(f"Error in hook callback {callback}: Error: {answer.error}")
         else:
-            word.hear(answer.body)
+            word.ran.append(CALLBACK)
+            word.hear(answer.body, CALLBACK)
 
     async def _expire(self, asked: Asked, timeout: float) -> None:
         try:
@@ -202,10 +246,9 @@ class Hooks:
         given: Mapping[str, Any],
         word: HookWord,
     ) -> None:
-        shown = event == "SessionStart" or self._engine.session.arguments.has(
-            "--include-hook-events"
-        )
-        named = f"{event}:{subject}" if subject else event
+        told = self._engine.session.arguments.has("--include-hook-events")
+        shown = event == "SessionStart" or (told and event not in SILENT)
+        named = f"{event}:{subject}" if subject and event != "SubagentStop" else event
         mark = {
             "hook_id": self._engine.session.new_id(),
             "hook_name": named,
@@ -231,11 +274,14 @@ class Hooks:
                 exit_code=run.exit_code,
                 outcome="success" if run.exit_code == 0 else "error",
             )
-        self._hear_command(run, named, word)
+        name = f"[{hook.get('command', '')}]"
+        word.ran.append(name)
+        self._hear_command(run, named, name, word)
 
-    def _hear_command(self, run: HookRun, named: str, word: HookWord) -> None:
+    def _hear_command(self, run: HookRun, named: str, name: str, word: HookWord) -> None:
         if run.exit_code == 2:
-            word.decision, word.blocks, word.reason = "deny", True, run.stderr.strip()
+            word.decision = "deny"
+            word.block(name, run.stderr.strip())
             return
         try:
             output = json.loads(run.stdout)
@@ -245,17 +291,19 @@ class Hooks:
             return
         if isinstance(output, dict):
             notes = len(word.notes)
-            word.hear(output)
+            word.hear(output, name)
             word.notes[notes:] = [f"{named} says: {note}" for note in word.notes[notes:]]
 
 
 def _matches(matcher: Any, subject: str) -> bool:
     if not matcher or matcher == "*" or not subject:
         return True
+    # The tool that is Agent now was Task before, and is still found by that name (measured).
+    names = ("Agent", "Task") if subject == "Agent" else (subject,)
     try:
-        return re.fullmatch(str(matcher), subject) is not None
+        return any(re.fullmatch(str(matcher), name) for name in names)
     except re.error:
-        return str(matcher) == subject
+        return str(matcher) in names
 
 
 def _stop(calls: list[Strand[None]]) -> None:

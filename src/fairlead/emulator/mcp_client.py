@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairlead.emulator.effects import CallServer, Connect, Disconnect
 from fairlead.emulator.host_line import Asked
+from fairlead.emulator.mcp_server import PROTOCOL, Connection, Server
 from fairlead.emulator.strands import Interrupted, Strand
 from fairlead.emulator.tools.outcome import Outcome, failed
 
@@ -21,48 +21,9 @@ if TYPE_CHECKING:
     from fairlead.emulator.engine import Engine
     from fairlead.emulator.tool_call import Use
 
-__all__ = ["Connection", "McpClient", "Server"]
+__all__ = ["McpClient"]
 
-PROTOCOL = "2025-11-25"
 DEFAULT_TIMEOUT_S = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
-    """How the start of a stdio server went."""
-
-    info: Mapping[str, Any] = field(default_factory=dict)
-    tools: tuple[Mapping[str, Any], ...] = ()
-    problem: str | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class Server:
-    """A server and what it offers."""
-
-    name: str
-    config: Mapping[str, Any]
-    scope: str = "dynamic"
-    status: str = "pending"
-    info: Mapping[str, Any] = field(default_factory=dict)
-    tools: list[Mapping[str, Any]] = field(default_factory=list)
-    is_enabled: bool = True
-    is_late: bool = False
-    """Named in `initialize`: the old version connects it with the first prompt."""
-    next_id: int = 0
-    work: list[Strand[None]] = field(default_factory=list)
-
-    @property
-    def is_sdk(self) -> bool:
-        return self.config.get("type") == "sdk"
-
-    @property
-    def source(self) -> str:
-        return "sdk" if self.is_sdk else self.scope
-
-    def take_id(self) -> int:
-        self.next_id += 1
-        return self.next_id - 1
 
 
 class McpClient:
@@ -97,39 +58,44 @@ class McpClient:
                 continue
             if not server.work:
                 self._start(server)
-                again = twice and first and server.is_sdk and not server.is_late
-                if again:
-                    self._start(server)
-            elif twice and first and server.is_sdk and not server.is_late:
+            # A server that has refused is not asked again (measured on 2.1.38).
+            hopeful = server.is_sdk and not server.is_late and server.status != "failed"
+            if twice and first and hopeful:
                 self._start(server)
         for server in self.servers.values():
-            for strand in server.work:
-                await _over(strand)
-            server.work = server.work[:1]
+            if server.work:
+                await _over(server.work[-1])
 
     def _start(self, server: Server) -> None:
-        work = self._shake_hands(server) if server.is_sdk else self._connect(server)
+        number = len(server.work) + 1
+        work = self._shake_hands(server, number) if server.is_sdk else self._connect(server)
         server.work.append(self._engine.loom.spawn(work))
 
-    async def _shake_hands(self, server: Server) -> None:
-        """initialize, initialized, tools/list; a host that says nothing is given up on."""
+    async def _shake_hands(self, server: Server, number: int) -> None:
+        """initialize, initialized, tools/list; a host that says nothing is given up on.
+
+        Where the version does it twice, both run side by side with the same ids, and only what
+        comes of the second counts (measured on 2.1.38).
+        """
         server.next_id = 0
         clock = self._engine.loom.spawn(self._give_up(server))
         info = self._client_info()
         params = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": info}
+        opened: Mapping[str, Any] = {}
+        listed: Mapping[str, Any] = {}
         try:
             opened = await self._ask(server, "initialize", params, id=0)
-            await self._tell(server, "notifications/initialized")
-            listed = await self._ask(server, "tools/list", None, id=1)
+            if "result" in opened:
+                await self._tell(server, "notifications/initialized")
+                listed = await self._ask(server, "tools/list", None, id=1)
         except Interrupted:
-            server.status = "failed"
-            return
+            opened = {}
         finally:
             clock.stop()
+        if number != len(server.work):
+            return
         server.next_id = 2
-        server.info = (opened.get("result") or {}).get("serverInfo") or {}
-        server.tools = list((listed.get("result") or {}).get("tools") or ())
-        server.status = "connected" if "result" in opened else "failed"
+        server.take(Connection.of(opened, listed))
 
     async def _give_up(self, server: Server) -> None:
         limit = self._engine.session.place.environment.get("MCP_TIMEOUT")
@@ -155,8 +121,7 @@ class McpClient:
         opened: Connection = await self._engine.perform(
             lambda n: Connect(n, server.name, server.config)
         )
-        server.info, server.tools = opened.info, list(opened.tools)
-        server.status = "failed" if opened.problem else "connected"
+        server.take(opened)
 
     async def _ask(self, server: Server, method: str, params: Any, *, id: int) -> Mapping[str, Any]:
         message: dict[str, Any] = {"method": method}
@@ -174,11 +139,14 @@ class McpClient:
 
     # Tools
 
+    def connected(self) -> list[Server]:
+        """The servers that can be spoken to."""
+        return [s for s in self.servers.values() if s.status == "connected" and s.is_enabled]
+
     def tool_names(self) -> list[str]:
         return [
             f"mcp__{server.name}__{tool.get('name')}"
-            for server in self.servers.values()
-            if server.status == "connected" and server.is_enabled
+            for server in self.connected()
             for tool in server.tools
         ]
 
@@ -328,15 +296,18 @@ class McpClient:
         changed = message.get("method") == "notifications/tools/list_changed"
         return changed and self._engine.session.profile.is_modern
 
-    async def request(self, name: str, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def request(
+        self, name: str, method: str, params: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
         """Any request to a server; an error where there is no such server."""
         server = self.servers.get(name)
         if server is None:
             return {"error": {"code": -32600, "message": f"Server not found: {name}"}}
         if server.is_sdk:
-            return await self._ask(server, method, dict(params), id=server.take_id())
+            given = None if params is None else dict(params)
+            return await self._ask(server, method, given, id=server.take_id())
         response: Mapping[str, Any] = await self._engine.perform(
-            lambda n: CallServer(number=n, name=name, method=method, params=params)
+            lambda n: CallServer(number=n, name=name, method=method, params=params or {})
         )
         return response
 

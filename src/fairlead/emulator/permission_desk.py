@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PermissionDesk", "Ruling"]
 
+REMIND_AFTER_S = 6.0
+"""How long a request may be open before a Notification hook is told of it."""
 INVALID = (
     "The canUseTool callback returned an invalid permission result. Expected {behavior: 'allow', "
     "updatedInput?: object} or {behavior: 'deny', message: string}."
@@ -132,15 +134,35 @@ class PermissionDesk:
         request = self._request(use, verdict)
         offered = request.get("permission_suggestions")
         beside = self._engine.session.profile.permission_hook_runs_beside_request
-        hooked = self._engine.hooks.has("PermissionRequest", use.name)
+        name = use.hook_name(modern=self._engine.session.profile.is_modern)
+        hooked = self._engine.hooks.has("PermissionRequest", name)
         if hooked and not beside:
             decided = await self._hook(use, offered)
             if decided is not None:
                 return decided
         asked = self._engine.host.ask("can_use_tool", **request)
-        if hooked and beside:
-            return await self._race(use, asked, offered)
-        return await self._answer(use, asked)
+        reminder = self._engine.loom.spawn(self._remind(name))
+        try:
+            if hooked and beside:
+                return await self._race(use, asked, offered)
+            return await self._answer(use, asked)
+        finally:
+            reminder.stop()
+
+    async def _remind(self, name: str) -> None:
+        """Hooks are told of a request that nobody answers (measured on 2.1.325 alone)."""
+        engine, kind = self._engine, "permission_prompt"
+        if not engine.session.profile.is_modern or not engine.hooks.has("Notification", kind):
+            return
+        fields = {
+            "message": f"Claude needs your permission to use {name}",
+            "notification_type": kind,
+        }
+        try:
+            await engine.sleep(REMIND_AFTER_S)
+            await engine.hooks.run("Notification", fields, subject=kind)
+        except Interrupted:
+            return
 
     def _request(self, use: Use, verdict: Verdict) -> dict[str, Any]:
         session = self._engine.session
@@ -211,11 +233,12 @@ class PermissionDesk:
         first.settle(self._read(use, await asked.answer))
 
     async def _hook(self, use: Use, offered: Any) -> Ruling | None:
-        fields: dict[str, Any] = {"tool_name": use.name, "tool_input": dict(use.input)}
+        name = use.hook_name(modern=self._engine.session.profile.is_modern)
+        fields: dict[str, Any] = {"tool_name": name, "tool_input": dict(use.input)}
         if offered is not None:
             fields["permission_suggestions"] = offered
         word = await self._engine.hooks.run(
-            "PermissionRequest", fields, subject=use.name, tool_use_id=use.id
+            "PermissionRequest", fields, subject=name, tool_use_id=use.id, talk=use.talk
         )
         decision = word.permission
         if decision is None:

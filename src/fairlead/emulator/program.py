@@ -72,8 +72,8 @@ class Program:
         self._carry_out()
 
     def _on_sigterm(self) -> None:
-        if not self._exit.done():
-            self._exit.set_result(143)
+        self._engine.terminated()
+        self._carry_out()
 
     async def _read(self) -> None:
         reader = asyncio.StreamReader(limit=CHUNK)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.emulator.mcp_client import Server
+from fairlead.emulator.mcp_server import Server
 from fairlead.emulator.scenario import Scenario
 from fairlead.emulator.session import Session
 from fairlead.permissions.book import RuleBook

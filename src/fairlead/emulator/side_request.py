@@ -10,6 +10,8 @@ versions, 29 and 38 are alike here):
     verdict     prompt hooks                                any other JSON schema       38, 325
     prefix      before a Bash command that would ask        <policy_spec>, no tools     38
     paths       after every Bash command                    Command/Output, no tools    38
+    history     at the start in a git repository            Files modified …, no tools  38
+    monitor     calls in the modes auto and plan            <transcript>, no tools      220
     compact     /compact and automatic compaction           its prompt                  38, 325
     aside       side_question                               its reminder                325
     suggestion  --prompt-suggestions                        [SUGGESTION MODE …          325
@@ -35,6 +37,8 @@ SIDE_KINDS = (
     "verdict",
     "prefix",
     "paths",
+    "history",
+    "monitor",
     "compact",
     "aside",
     "suggestion",
@@ -52,6 +56,8 @@ PROMPT_MARKS = (
 TOOLLESS_OPENINGS = (
     ("<policy_spec>", "prefix"),
     ("Command: ", "paths"),
+    ("Files modified by user:", "history"),
+    ("<transcript>", "monitor"),
     ("<session>", "title"),
     ("Web page content:", "web_page"),
 )
@@ -97,6 +103,7 @@ def side_answer(kind: str, body: Mapping[str, Any]) -> Reply:
         case "paths":
             return reply(NO_PATHS)
         case _:
+            # For a monitor that is no verdict, so that it lets nothing pass.
             return reply(f"A scripted answer ({kind}).")
 
 

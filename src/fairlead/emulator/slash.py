@@ -7,11 +7,11 @@ prompt in disguise is only expanded here; the turn then goes to the model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairlead.emulator.api_errors import synthetic_message
-from fairlead.emulator.compaction import compact
+from fairlead.emulator.compaction import Compaction
 from fairlead.emulator.cost import resolve_model
 from fairlead.emulator.ending import Ending
 from fairlead.emulator.usage_report import context_report, context_usage, cost_report
@@ -81,13 +81,21 @@ class SlashCommands:
     def _is_unavailable(self, command: Command) -> bool:
         return command.name in self._engine.session.profile.catalogue.unavailable_commands
 
-    async def run(self, command: Command, uuid: str | None) -> Ending:
+    async def prepare(self, command: Command) -> Compaction | None:
+        """The compaction that a command begins before its turn is opened, if it does."""
+        if command.name != "compact" or not self._engine.talk.messages:
+            return None
+        compaction = Compaction(self._engine, "manual", command.arguments)
+        await compaction.prepare()
+        return compaction
+
+    def run(self, command: Command, uuid: str | None, begun: Compaction | None) -> Ending:
         """Run a command that needs no model."""
         catalogue = self._engine.session.profile.catalogue
         if command.name == "clear" and "clear" in catalogue.local_commands:
             return Ending(is_local=True, local_command="clear")
         if command.name == "compact":
-            return await self._compact(command)
+            return self._compact(command, uuid, begun)
         if self._is_unavailable(command):
             text = f"/{command.typed} isn't available in this environment."
             outcome = {"kind": "unavailable_headless"}
@@ -141,14 +149,17 @@ class SlashCommands:
             )
             self._engine.voice.user(text, isReplay=True, uuid=uuid)
 
-    async def _compact(self, command: Command) -> Ending:
-        engine = self._engine
-        if not engine.talk.messages:
+    def _compact(self, command: Command, uuid: str | None, begun: Compaction | None) -> Ending:
+        failed = {"kind": "failed"}
+        if begun is None:
             text = "Error: No messages to compact"
-            return self._show(command, text, None, outcome={"kind": "failed"}, stream="stderr")
-        compact(engine, "manual")
-        said = "<local-command-stdout>Compacted </local-command-stdout>"
-        engine.voice.user(said, isReplay=True)
+            return self._show(command, text, None, outcome=failed, stream="stderr")
+        if begun.refused is not None:
+            shown = self._show(command, begun.refused, uuid, outcome=failed, stream="stderr")
+            return replace(shown, text=begun.refused)
+        begun.finish()
+        said = f"<local-command-stdout>Compacted {begun.notes}</local-command-stdout>"
+        self._engine.voice.user(said, isReplay=True)
         return Ending(text="", is_local=True, local_command="compact")
 
     def _model(self, command: Command) -> str:

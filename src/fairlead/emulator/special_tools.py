@@ -38,6 +38,8 @@ def special_tools(engine: Engine) -> dict[str, SpecialTool]:
         "TaskStop": talk.stop_task,
         "KillShell": talk.stop_task,
         "ToolSearch": talk.search_tools,
+        "ListMcpResourcesTool": engine.resources.list_all,
+        "ReadMcpResourceTool": engine.resources.read_one,
     }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from fairlead.emulator.cost import Spending, TurnUse, resolve_model
 from fairlead.emulator.flags import Arguments, BadFlags, read_flags
-from fairlead.emulator.mcp_client import Server
+from fairlead.emulator.mcp_server import Server
 from fairlead.emulator.profile import DEFAULT_VERSION, Profile, profile_of
 from fairlead.emulator.project_files import custom_commands, read_book, read_settings
 from fairlead.emulator.scenario import Scenario, load_file, load_tour

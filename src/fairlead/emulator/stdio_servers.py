@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.emulator.mcp_client import PROTOCOL, Connection
+from fairlead.emulator.mcp_server import PROTOCOL, Connection
 from fairlead.emulator.session import Place
 
 __all__ = ["StdioServers"]
@@ -117,7 +117,4 @@ async def _hello(server: _Server) -> Connection:
     opened = await server.ask("initialize", params)
     server.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
     listed = await server.ask("tools/list", {})
-    info = (opened.get("result") or {}).get("serverInfo") or {}
-    tools = (listed.get("result") or {}).get("tools") or ()
-    problem = str(opened["error"].get("message")) if "error" in opened else None
-    return Connection(info=info, tools=tuple(tools), problem=problem)
+    return Connection.of(opened, listed)

@@ -36,6 +36,8 @@ class _Run:
     started_at: float
     tools: list[str] = field(default_factory=list)
     text: str = ""
+    was_held: bool = False
+    """A hook did not let it end."""
 
     @property
     def tokens(self) -> int:
@@ -63,8 +65,14 @@ class Subagents:
         if background:
             run.task.strand = self._engine.loom.spawn(self._in_background(run))
             return self._launched(run)
+        starting = self._engine.loom.spawn(self._starts(run))
         await self._engine.loom.breathe()
         self._show_prompt(run)
+        try:
+            await starting.done
+        except Interrupted:
+            starting.stop()
+            raise
         await self._work(run)
         self._engine.session.subagents.completed += 1
         self._engine.tasks.ended(run.task, "completed", run.text, self._usage(run))
@@ -111,6 +119,22 @@ class Subagents:
         said = self._engine.voice.user(content, **fields)
         self._engine.scribe.user(run.talk, content, said)
 
+    async def _starts(self, run: _Run) -> None:
+        """The hooks at its beginning; what they add is told to it."""
+        kind = run.talk.subagent_type
+        fields = {"agent_id": run.talk.id, "agent_type": kind}
+        word = await self._engine.hooks.run("SubagentStart", fields, subject=kind)
+        for context in word.contexts:
+            run.talk.note(context)
+
+    async def _may_stop(self, run: _Run) -> bool:
+        """The hooks at its end; one that blocks gives it more to do."""
+        word = await self._engine.hooks.agent_stops(run.talk, run.text, again=run.was_held)
+        if word.blocks:
+            run.was_held = True
+            run.talk.note(f"Stop hook feedback:\n{word.reason}")
+        return not word.blocks
+
     async def _work(self, run: _Run) -> None:
         """Requests and tool uses until the subagent has nothing more to do."""
         modern = self._engine.session.profile.is_modern
@@ -121,7 +145,7 @@ class Subagents:
             ).listen()
             run.text = heard.text or run.text
             self._count(run, heard)
-            if heard.failure is not None or not uses:
+            if heard.failure is not None or (not uses and await self._may_stop(run)):
                 return
             if not modern:
                 run.tools += [str(block["name"]) for block in uses]
@@ -144,9 +168,7 @@ class Subagents:
         run.figures.use.add(self._engine.last_usage)
 
     async def _run_uses(self, run: _Run, blocks: list[dict[str, Any]]) -> None:
-        uses = [
-            Use(id=b["id"], name=b["name"], input=b["input"], agent_id=run.talk.id) for b in blocks
-        ]
+        uses = [Use(id=b["id"], name=b["name"], input=b["input"], talk=run.talk) for b in blocks]
         strands: list[Strand[None]] = []
         for use in uses:
             runner = UseRunner(self._engine, run.talk, use, run.figures)
@@ -161,6 +183,7 @@ class Subagents:
 
     async def _in_background(self, run: _Run) -> None:
         try:
+            await self._starts(run)
             await self._work(run)
         except Interrupted:
             self._engine.session.subagents.killed += 1

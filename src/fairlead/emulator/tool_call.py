@@ -43,13 +43,18 @@ class Use:
     id: str
     name: str
     input: Mapping[str, Any]
-    agent_id: str | None = None
+    talk: Conversation | None = None
+    """The subagent's conversation that it belongs to, if it is one's."""
     has_started: bool = False
     is_done: bool = False
     interrupts: bool = False
     is_dropped: bool = False
     """The turn is over: whatever comes of it is not told."""
     waits_for: list[Use] = field(default_factory=list)
+
+    @property
+    def agent_id(self) -> str | None:
+        return self.talk.id if self.talk is not None else None
 
     @property
     def call(self) -> ToolCall:
@@ -64,6 +69,10 @@ class Use:
             writes = any(command.redirects for command in line.commands)
             return not writes and all(is_read_only(c, family) for c in line.commands)
         return self.name not in ALONE
+
+    def hook_name(self, *, modern: bool) -> str:
+        """What hooks and their matchers call the tool (measured)."""
+        return "Agent" if modern and self.name == "Task" else self.name
 
     def shown_input(self, *, modern: bool) -> dict[str, Any]:
         """What the host is shown: the new version keeps a plan to itself (TRUTH 1.4)."""
@@ -130,11 +139,12 @@ class UseRunner:
 
     async def _before(self, verdict: Verdict) -> HookWord:
         use = self._use
-        fields = {"tool_name": use.name, "tool_input": dict(use.input), "tool_use_id": use.id}
-        if not self._engine.hooks.has("PreToolUse", use.name):
+        name = use.hook_name(modern=self._engine.session.profile.is_modern)
+        fields = {"tool_name": name, "tool_input": dict(use.input), "tool_use_id": use.id}
+        if not self._engine.hooks.has("PreToolUse", name):
             return HookWord()
         word = await self._engine.hooks.run(
-            "PreToolUse", fields, subject=use.name, tool_use_id=use.id
+            "PreToolUse", fields, subject=name, tool_use_id=use.id, talk=self._talk
         )
         if word.updated_input is not None:
             use.input = word.updated_input
@@ -204,9 +214,10 @@ class UseRunner:
     async def _after(self, outcome: Outcome) -> None:
         use, engine = self._use, self._engine
         event = "PostToolUseFailure" if outcome.is_error else "PostToolUse"
-        if not engine.hooks.has(event, use.name):
+        name = use.hook_name(modern=engine.session.profile.is_modern)
+        if not engine.hooks.has(event, name):
             return
-        fields: dict[str, Any] = {"tool_name": use.name, "tool_input": dict(use.input)}
+        fields: dict[str, Any] = {"tool_name": name, "tool_input": dict(use.input)}
         if outcome.is_error:
             fields |= {"tool_use_id": use.id, "error": outcome.content, "is_interrupt": False}
         else:
@@ -214,7 +225,9 @@ class UseRunner:
         if engine.session.profile.is_modern:
             spent = engine.session.now() - self._started_at
             fields["duration_ms"] = round(spent * 1000)
-        word = await engine.hooks.run(event, fields, subject=use.name, tool_use_id=use.id)
+        word = await engine.hooks.run(
+            event, fields, subject=name, tool_use_id=use.id, talk=self._talk
+        )
         engine.hook_notes += word.notes
 
     def _interrupted(self) -> Outcome:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairlead.emulator import compaction
-from fairlead.emulator.api_errors import NOT_LOGGED_IN, describe, synthetic_message
+from fairlead.emulator import no_reply
+from fairlead.emulator.compaction import Compaction, is_due
 from fairlead.emulator.ending import Ending, TurnFigures, aborted, result_line
 from fairlead.emulator.inbox import Prompt, content_of
 from fairlead.emulator.limits import OutputLimits
@@ -73,20 +73,24 @@ class Turn:
                 return blocked
         await engine.mcp.ready()
         if command is not None and expanded is None:
-            if command.name == "compact" and engine.talk.messages:
-                compaction.announce(engine)
             if command.name == "clear" and engine.session.profile.slash_output_is_assistant:
-                engine.clear(self._first.uuid)
+                await self._clear()
+            begun = await engine.slash.prepare(command)
             self._init()
-            return await engine.slash.run(command, self._first.uuid)
+            return engine.slash.run(command, self._first.uuid, begun)
         self._init()
         return await self._converse(expanded)
+
+    async def _clear(self) -> None:
+        """One session ends and another begins, each with its hooks."""
+        engine = self._engine
+        await engine.hooks.run("SessionEnd", {"reason": "clear"}, subject="clear")
+        engine.clear(self._first.uuid)
+        await engine.hooks.run("SessionStart", {"source": "clear"}, subject="clear")
 
     async def _submitted(self, expanded: str | None) -> Ending | None:
         """UserPromptSubmit: a hook may stop the prompt (TRUTH 1.8)."""
         engine = self._engine
-        if self._first.origin is not None:
-            return None
         fields = {"prompt": expanded or self._first.text}
         word = await engine.hooks.run("UserPromptSubmit", fields)
         if not (word.blocks or word.stops):
@@ -127,7 +131,7 @@ class Turn:
         if not self._first.should_query and engine.session.profile.is_modern:
             return Ending(text="", is_local=True)
         if not engine.session.has_key:
-            return self._not_logged_in()
+            return no_reply.not_logged_in(engine)
         return await self._loop()
 
     async def _loop(self) -> Ending:
@@ -137,12 +141,17 @@ class Turn:
             over = self._over_budget(before=True)
             if over is not None:
                 return over
-            if compaction.is_due(engine):
-                compaction.compact(engine, "auto")
+            if is_due(engine):
+                compaction = Compaction(engine, "auto")
+                await compaction.prepare()
+                if compaction.refused is not None:
+                    self._echo()
+                    return no_reply.too_long(engine, self.figures.uuids)
+                compaction.finish()
             heard = await self._listen(echo_uuids)
             echo_uuids = ()
             if heard.failure is not None:
-                return self._failed(heard)
+                return no_reply.failed(engine, heard.failure)
             self.figures.replies += 1
             self.figures.use.add(engine.last_usage)
             self._stop_reason = heard.stop_reason
@@ -266,7 +275,7 @@ class Turn:
         if engine.session.profile.is_modern:
             fields |= {
                 "last_assistant_message": heard.text,
-                "background_tasks": [],
+                "background_tasks": engine.tasks.told_to_hooks(),
                 "session_crons": [],
             }
         word = await engine.hooks.run("Stop", fields)
@@ -317,38 +326,6 @@ class Turn:
             stop_reason=self._stop_reason if modern else None,
             terminal_reason=reason,
             errors=(f"Reached maximum {words}",) if modern else (),
-        )
-
-    def _failed(self, heard: Heard) -> Ending:
-        assert heard.failure is not None
-        modern = self._engine.session.profile.is_modern
-        text, fields = describe(heard.failure, modern=modern)
-        return self.say_api_error(text, fields, status=heard.failure.status)
-
-    def _not_logged_in(self) -> Ending:
-        fields: dict[str, Any] = {"error": "authentication_failed"}
-        if self._engine.session.profile.is_modern:
-            fields["is_api_error_message"] = True
-        return self.say_api_error(NOT_LOGGED_IN, fields, status=None)
-
-    def say_api_error(self, text: str, fields: dict[str, Any], *, status: int | None) -> Ending:
-        """A note in place of a reply, and the ending it brings."""
-        engine = self._engine
-        modern = engine.session.profile.is_modern
-        message = synthetic_message(text, engine.session.new_id(), modern=modern)
-        said = engine.voice.assistant(message, **fields)
-        engine.scribe.assistant(engine.talk, message, said)
-        extra: dict[str, Any] = {"api_error_status": status}
-        for name in ("api_error_type", "api_error"):
-            if name in fields:
-                extra[name] = fields[name]
-        return Ending(
-            text=text,
-            is_error=True,
-            stop_reason="stop_sequence",
-            terminal_reason="image_error" if status == 413 else "api_error",
-            extra=extra,
-            had_reply=False,
         )
 
     # Interruption

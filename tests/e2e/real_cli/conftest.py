@@ -10,8 +10,8 @@
             runs once for 2.1.38 and once for 2.1.325, and for whatever FAIRLEAD_CLI_VERSIONS
             names besides (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`). For
             one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`. For
-            those that have something: `@pytest.mark.only(since="2.1.120")`, or `before=`; the
-            others are not collected, for nothing is skipped here.
+            those that have something: `@pytest.mark.only(since="2.1.120")`, or `before=`. What
+            is about other versions is not collected, for nothing is skipped here.
 `model`     a running `ModelApi` with an empty script: `model.push(…)` what it shall say, read
             `model.requests`, hold a reply with a `Gate` instead of sleeping. Used up, it says
             "Done.". See `fairlead.emulator.replies` and `model_script` for all it can do.
@@ -63,12 +63,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _applies(item: pytest.Item) -> bool:
-    mark = item.get_closest_marker("only")
-    if mark is None or not isinstance(item, pytest.Function):
+    """Whether a test is about one of the versions of this run, and about this one at all."""
+    asked = getattr(item, "callspec", None)
+    if asked is None or "cli" not in asked.params:
         return True
+    name = str(asked.params["cli"])
+    mark = item.get_closest_marker("only")
+    if mark is None or name not in VERSIONS:
+        return name in VERSIONS
     limits = {name: Version.parse(text) for name, text in mark.kwargs.items()}
     span = Span(since=limits.get("since"), until=limits.get("before"))
-    version = Version.parse(str(item.callspec.params["cli"]))
+    version = Version.parse(name)
     return version is not None and version in span
 
 

@@ -1,7 +1,8 @@
 """Where Fairlead's policy knowingly differs from a CLI: always on the strict side, each by name.
 
-A difference has a reason, the versions it holds for, and a predicate over a case that came out
-differently. A case that no predicate accepts fails the differential test.
+A difference has a reason, the versions that show it, and a predicate over a case that came out
+differently. A case that no predicate accepts fails the differential test, and so does a difference
+that a version which is named here no longer shows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from tests.e2e.real_cli.permission_cases import Call, Group
 
 __all__ = ["DIFFERENCES", "Case", "Difference", "named"]
 
-OLD = frozenset(("2.1.29", "2.1.38"))
+OLD = ("2.1.29", "2.1.38")
+NEW = ("2.1.120", "2.1.220", "2.1.325")
+EVERY = (*OLD, *NEW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,46 +42,53 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One way in which the policy is stricter, with a case that shows it on a real CLI."""
+    """One way in which the policy is stricter, with a case that shows it on real CLIs."""
 
     name: str
     reason: str
     holds: Callable[[Case], bool]
+    """Whether a case on one of its versions is an instance of it."""
     example: Group
-    version: str
+    versions: tuple[str, ...]
     ours: Behaviour
     theirs: Behaviour
+
+    def explains(self, case: Case) -> bool:
+        return case.version in self.versions and self.holds(case)
 
 
 def _by_rule(case: Case, behaviour: Behaviour) -> bool:
     return case.ours.behaviour is behaviour and case.ours.rule is not None
 
 
-def _example(call: str | Call, mode: str = "default", **rules: str) -> Group:
-    """A group of one call; each rule stands in the user's settings."""
-    asked = Call("Bash", {"command": call, "description": "d"}) if isinstance(call, str) else call
+def _example(*calls: str | Call, mode: str = "default", **rules: str) -> Group:
+    """A group of calls, of which the last one counts; each rule stands in the user's settings."""
+    asked = tuple(
+        Call("Bash", {"command": call, "description": "d"}) if isinstance(call, str) else call
+        for call in calls
+    )
     placed = tuple(("user", behaviour, rule) for behaviour, rule in rules.items())
-    return Group(number=0, mode=mode, rules=placed, calls=(asked,))
+    return Group(number=0, mode=mode, rules=placed, calls=asked)
 
 
 DIFFERENCES = (
     Difference(
         name="deny-looks-deeper",
         reason="2.1.38 holds deny rules only against the commands it finds at the surface; the policy "
-        "looks into wrappers, prefixes, substitutions and groups, as 2.1.325 does.",
-        holds=lambda case: case.version in OLD and _by_rule(case, Behaviour.DENY),
+        "looks into wrappers, prefixes, substitutions and groups, as 2.1.120 and later do.",
+        holds=lambda case: _by_rule(case, Behaviour.DENY),
         example=_example("FOO=1 npm test", deny="Bash(npm:*)"),
-        version="2.1.38",
+        versions=OLD,
         ours=Behaviour.DENY,
         theirs=Behaviour.ASK,
     ),
     Difference(
         name="ask-outranks-wide-allow",
         reason="In 2.1.38 an allow rule for the whole tool, or bypassPermissions, outranks an ask rule "
-        "with content; the policy asks, as 2.1.325 does.",
-        holds=lambda case: case.version in OLD and _by_rule(case, Behaviour.ASK),
+        "with content; the policy asks, as 2.1.120 and later do.",
+        holds=lambda case: _by_rule(case, Behaviour.ASK),
         example=_example("ls", allow="Bash", ask="Bash(ls:*)"),
-        version="2.1.38",
+        versions=OLD,
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
     ),
@@ -88,7 +98,7 @@ DIFFERENCES = (
         "and goes by the mode or by another rule then.",
         holds=lambda case: _by_rule(case, Behaviour.ASK) and case.call.tool == "Bash",
         example=_example("if true; then cat .env; fi", ask="Read(.env)"),
-        version="2.1.325",
+        versions=NEW,
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
     ),
@@ -97,7 +107,7 @@ DIFFERENCES = (
         reason="A command given to a shell as a string falls under deny rules here; no CLI looks inside.",
         holds=lambda case: _by_rule(case, Behaviour.DENY) and "bash -c" in case.command,
         example=_example("bash -c 'npm test'", deny="Bash(npm:*)"),
-        version="2.1.325",
+        versions=EVERY,
         ours=Behaviour.DENY,
         theirs=Behaviour.ASK,
     ),
@@ -108,26 +118,25 @@ DIFFERENCES = (
             _by_rule(case, Behaviour.DENY) and bool(parse_command(case.command).hidden)
         ),
         example=_example("echo $(cat secret.txt)", deny="Read(./secret.txt)"),
-        version="2.1.325",
+        versions=EVERY,
         ours=Behaviour.DENY,
         theirs=Behaviour.ASK,
     ),
     Difference(
         name="not-understood-asks",
-        reason="What the policy does not understand always asks. 2.1.38 splits such lines by its own "
-        "means, and 2.1.325 knows a few variables.",
+        reason="What the policy does not understand always asks; newer CLIs know a few variables.",
         holds=lambda case: case.ours.reason is Reason.NOT_UNDERSTOOD,
         example=_example("echo $HOME"),
-        version="2.1.325",
+        versions=("2.1.220", "2.1.325"),
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
     ),
     Difference(
         name="globs-may-reach-denied-files",
-        reason="A star may stand for a file that a rule denies: the policy asks, 2.1.325 does not.",
+        reason="A star may stand for a file that a rule denies: the policy asks, newer CLIs do not.",
         holds=lambda case: "a rule denies" in case.ours.words,
         example=_example("cat *.txt", deny="Read(./secret.txt)"),
-        version="2.1.325",
+        versions=NEW,
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
     ),
@@ -137,18 +146,18 @@ DIFFERENCES = (
         "can tell from the text. CLIs let some of them through.",
         holds=lambda case: "leads through '..'" in case.ours.words,
         example=_example("pwd || cat src/../secret.txt"),
-        version="2.1.38",
+        versions=(*OLD, "2.1.120"),
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
     ),
     Difference(
         name="symlinks-lead-out",
         reason="2.1.38 goes by the name of a path alone when it writes; the policy by every spelling.",
-        holds=lambda case: case.version in OLD and "/link/" in str(case.call.input),
+        holds=lambda case: "/link/" in str(case.call.input),
         example=_example(
             Call("Write", {"file_path": "@P/link/new.txt", "content": "x"}), mode="acceptEdits"
         ),
-        version="2.1.38",
+        versions=OLD,
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
     ),
@@ -159,17 +168,17 @@ DIFFERENCES = (
         example=_example(
             Call("Write", {"file_path": "@P/src/new.txt", "content": "x"}), deny="Write(src/**)"
         ),
-        version="2.1.325",
+        versions=EVERY,
         ours=Behaviour.DENY,
         theirs=Behaviour.ASK,
     ),
     Difference(
         name="planning-reads-outside",
-        reason="In plan mode 2.1.325 lets the Read tool read anywhere; the policy asks outside the "
+        reason="In plan mode newer CLIs let the Read tool read anywhere; the policy asks outside the "
         "working directories.",
         holds=lambda case: case.mode == "plan" and case.call.tool == "Read",
         example=_example(Call("Read", {"file_path": "@O/x.txt"}), mode="plan"),
-        version="2.1.325",
+        versions=("2.1.220", "2.1.325"),
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
     ),
@@ -181,9 +190,39 @@ DIFFERENCES = (
             case.ours.reason is Reason.NO_RULE and case.command.endswith("--version")
         ),
         example=_example("bash -c ls --version", allow="Bash(* --version)"),
-        version="2.1.325",
+        versions=EVERY,
         ours=Behaviour.ASK,
         theirs=Behaviour.ALLOW,
+    ),
+    Difference(
+        name="deny-files-beside-redirections",
+        reason="Where a command writes its output to a file, 2.1.120 and 2.1.220 do not hold the rules "
+        "that deny files against what it reads; the policy does, as 2.1.325 does.",
+        holds=lambda case: _by_rule(case, Behaviour.DENY) and ">" in case.command,
+        example=_example("cat secret.txt > out.txt", deny="Read(./secret.txt)"),
+        versions=("2.1.120", "2.1.220"),
+        ours=Behaviour.DENY,
+        theirs=Behaviour.ASK,
+    ),
+    Difference(
+        name="background-jobs",
+        reason="2.1.120 looks at a command before `&` as at any other; the policy asks about jobs in the "
+        "background, as later CLIs do.",
+        holds=lambda case: "starts a background job" in case.ours.words,
+        example=_example("npm test &", allow="Bash(npm:*)"),
+        versions=("2.1.120",),
+        ours=Behaviour.ASK,
+        theirs=Behaviour.ALLOW,
+    ),
+    Difference(
+        name="classifier-is-given-up",
+        reason="After two refusals in a row 2.1.220 asks a person instead of its classifier; the policy "
+        "knows one call at a time and says what the classifier would have said.",
+        holds=lambda case: case.ours.reason is Reason.CLASSIFIER,
+        example=_example("npm one", "npm two", "npm three", mode="plan"),
+        versions=("2.1.220",),
+        ours=Behaviour.DENY,
+        theirs=Behaviour.ASK,
     ),
 )
 
@@ -192,4 +231,4 @@ def named(case: Case) -> str | None:
     """The name of the difference that this case is an instance of; None if there is none."""
     if case.ours.behaviour.strictness <= case.theirs.strictness:
         return None
-    return next((known.name for known in DIFFERENCES if known.holds(case)), None)
+    return next((known.name for known in DIFFERENCES if known.explains(case)), None)

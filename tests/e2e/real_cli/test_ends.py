@@ -5,14 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from fairlead import AgentExited, Allow, PermissionRequest, SessionClosed, TurnCancelled
+from fairlead import (
+    AgentExited,
+    Allow,
+    PermissionRequest,
+    Session,
+    SessionClosed,
+    TurnCancelled,
+)
 from fairlead.emulator.gate import Gate
 from fairlead.emulator.replies import reply, use
 from fairlead.host.process import Graces
+from fairlead.host.turn import Turn
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, play
 from tests.e2e.real_cli.witness import HeldCommand, Witness, ended
@@ -97,8 +107,9 @@ async def test_closing_ends_what_runs_in_the_background_too(stage: Stage, cli: R
     assert living_in(stage.project) == []
 
 
-async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage) -> None:
-    """TRUTH 1.5: SIGTERM 143; trap 29."""
+@asynccontextmanager
+async def struck(stage: Stage, number: signal.Signals) -> AsyncIterator[tuple[Session, Turn, int]]:
+    """A session whose CLI went at a signal in the middle of a turn, that turn, the exit code."""
     gate = Gate()
     stage.model.push(reply("Never.").but(hold=gate))
     session = stage.session()
@@ -107,11 +118,18 @@ async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage)
         turn = await session.send("one")
         await gate.reached()
         assert session.pid is not None
-        os.kill(session.pid, signal.SIGTERM)
+        os.kill(session.pid, number)
         await witness.until(lambda: witness.returncode is not None)
+        assert witness.returncode is not None
+        yield session, turn, witness.returncode
+
+
+async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage) -> None:
+    """TRUTH 1.5: SIGTERM 143; trap 29."""
+    async with struck(stage, signal.SIGTERM) as (session, turn, returncode):
         with pytest.raises(AgentExited) as failure:
             await session.send("two")
-        assert failure.value.returncode == witness.returncode == 143
+        assert failure.value.returncode == returncode == 143
         assert "SIGTERM" in failure.value.hint
         try:
             # At times 2.1.220 finds the time to end the turn before it goes.
@@ -123,23 +141,15 @@ async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage)
 async def test_a_cli_that_is_interrupted_by_a_signal_ends_with_0_and_not_well(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: SIGINT: exit 0, on 2.1.325 with a result, on 2.1.38 without; trap 29."""
-    gate = Gate()
-    stage.model.push(reply("Never.").but(hold=gate))
-    session = stage.session()
-    witness = Witness.of(session)
-    async with session, asyncio.timeout(TURN_S):
-        turn = await session.send("one")
-        await gate.reached()
-        assert session.pid is not None
-        os.kill(session.pid, signal.SIGINT)
-        await witness.until(lambda: witness.returncode is not None)
-        assert witness.returncode == 0
-        if cli.key >= (2, 1, 325):
-            assert (await ended(turn))[0].subtype == "error_during_execution"
-        else:
-            with pytest.raises(AgentExited, match="exit code 0"):
-                await turn
+    """TRUTH 1.5: SIGINT: exit 0, on 2.1.325 mostly with a result, before without; trap 29."""
+    async with struck(stage, signal.SIGINT) as (_, turn, returncode):
+        assert returncode == 0
+        try:
+            # 2.1.325 tries to end the turn, and goes before it has in one case of 25 (measured).
+            assert (await turn).subtype == "error_during_execution"
+            assert cli.key >= (2, 1, 325)
+        except AgentExited as exited:
+            assert exited.returncode == 0  # noqa: PT017  either way is right
 
 
 async def test_a_killed_cli_is_told_apart_from_one_that_went(stage: Stage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -183,8 +184,9 @@ def delta_of(message: Message) -> str | None:
 
 
 async def test_requests_on_the_side_take_nothing_from_the_script(
-    raw: Start, cli: RealCli, model: ModelApi
+    raw: Start, cli: RealCli, model: ModelApi, project: Path
 ) -> None:
+    begin_history(project)
     model.push(use("Bash", command="npm --version", description="d"), reply("One."), reply("Two."))
     process = await raw()
     process.say("go")
@@ -198,9 +200,24 @@ async def test_requests_on_the_side_take_nothing_from_the_script(
     assert (await process.until("result"))["result"] == "Two."
     kinds = {request.kind for request in model.side_requests if request.is_messages}
     assert "compact" in kinds
-    assert kinds <= {"compact", "prefix", "paths", "probe"}
-    assert ("paths" in kinds) == (cli.key < (2, 1, 120))
+    assert kinds <= {"compact", "prefix", "paths", "history", "probe"}
+    assert ({"paths", "history"} <= kinds) == (cli.key < (2, 1, 120))
     assert model.unused == ()
+
+
+def begin_history(project: Path) -> None:
+    """Make the project a repository in which a file was changed, which 2.1.38 asks about."""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=project, check=True, capture_output=True, timeout=30)
+
+    git("init")
+    git("config", "user.name", "Ada")
+    git("config", "user.email", "ada@example.invalid")
+    for text in ("one", "two"):
+        (project / "a.py").write_text(text)
+        git("add", ".")
+        git("commit", "-m", text)
 
 
 async def test_a_session_leaves_its_traces_in_the_home_it_was_given(

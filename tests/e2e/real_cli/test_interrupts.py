@@ -148,8 +148,9 @@ async def test_two_interrupts_and_the_next_prompt_can_be_written_at_once(
         stopped, following = await ended(first, second)
         await play(session, "three")
     assert stopped.subtype == "error_during_execution"
-    # Of ten runs of 2.1.220, about one lets the second interrupt hit the second turn.
-    assert following.text == "Next." or (cli.version == "2.1.220" and not following.ok)
+    # At times the second interrupt hits the second turn: about one in ten on 2.1.220, and on a
+    # busy machine 2.1.38 was seen to do it too.
+    assert following.text == "Next." or (cli.key < (2, 1, 325) and not following.ok)
 
 
 async def test_an_interrupt_right_behind_a_prompt_leaves_nothing_waiting(stage: Stage) -> None:

@@ -121,9 +121,25 @@ _SCOPES = {"user": Scope.USER, "project": Scope.PROJECT, "local": Scope.LOCAL}
 
 
 async def outcomes(process: RawCli, count: int) -> list[Behaviour]:
-    """What the CLI did with each call of the turn."""
+    """What the CLI did with each call."""
+    ids = [f"toolu_case_{number}" for number in range(count)]
     asked: set[str] = set()
     refused: set[str] = set()
+    reached: set[str] = set()
+    while not set(ids) <= reached:
+        before = len(reached)
+        await _turn(process, asked, refused)
+        reached = _used_in(process.seen)
+        # A CLI that has refused too much gives the turn up, and goes on in the next one.
+        assert len(reached) > before, "a call never reached the CLI"
+    return [
+        Behaviour.ASK if one in asked else Behaviour.DENY if one in refused else Behaviour.ALLOW
+        for one in ids
+    ]
+
+
+async def _turn(process: RawCli, asked: set[str], refused: set[str]) -> None:
+    """One turn, in which every prompt is denied; adds what was asked about, and what refused."""
     process.say("go")
     while True:
         message = await process.until(lambda m: m["type"] in ("control_request", "user", "result"))
@@ -134,13 +150,7 @@ async def outcomes(process: RawCli, count: int) -> list[Behaviour]:
             refused |= _refused_by(message)
         else:
             refused |= {denial["tool_use_id"] for denial in message["permission_denials"]}
-            break
-    ids = [f"toolu_case_{number}" for number in range(count)]
-    assert set(ids) <= _used_in(process.seen), "a call never reached the CLI"
-    return [
-        Behaviour.ASK if one in asked else Behaviour.DENY if one in refused else Behaviour.ALLOW
-        for one in ids
-    ]
+            return
 
 
 def _used_in(messages: list[dict[str, Any]]) -> set[str]:
@@ -210,16 +220,20 @@ async def test_P55_the_cli_does_what_the_policy_says(group: Group, compare: Comp
 
 @pytest.mark.parametrize(
     ("cli", "known"),
-    [pytest.param(known.version, known, id=known.name) for known in DIFFERENCES],
+    [
+        pytest.param(version, known, id=f"{known.name}-{version}")
+        for known in DIFFERENCES
+        for version in known.versions
+    ],
     indirect=["cli"],
 )
 async def test_P55_a_named_difference_is_real_and_on_the_strict_side(
     known: Difference, compare: Compare
 ) -> None:
-    (case,) = await compare(known.example)
+    case = (await compare(known.example))[-1]
     assert (case.ours.behaviour, case.theirs) == (known.ours, known.theirs)
     assert known.ours.strictness > known.theirs.strictness
-    assert known.holds(case)
+    assert known.explains(case)
 
 
 def test_P55_some_300_cases_are_tried() -> None:

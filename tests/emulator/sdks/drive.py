@@ -107,8 +107,22 @@ async def own_tools() -> dict[str, Any]:
     server = create_sdk_mcp_server(name="calc", version="1.0.0", tools=[add])
     more = {"mcp_servers": {"calc": server}, "allowed_tools": ["mcp__calc__add"]}
     async with ClaudeSDKClient(options(**more)) as client:
+        await connected(client)
         texts, _ = await turn(client, "add numbers")
     return {"called": called, "texts": texts}
+
+
+async def connected(client: Any) -> None:
+    """Wait for the server: 2.1.38 greets it again with the first prompt, under the same ids.
+
+    The SDK refuses an id that is still open, and the real 2.1.38 then goes without the server.
+    """
+    for _ in range(1000):
+        status = await client.get_mcp_status()
+        if [server["status"] for server in status["mcpServers"]] == ["connected"]:
+            return
+        await asyncio.sleep(0.02)
+    raise TimeoutError("the server was never connected")
 
 
 async def started() -> None:

@@ -1,21 +1,23 @@
 """Bash: real commands, with exit codes, time limits and a background.
 
-A command runs in a process group of its own, so that stopping it leaves nothing behind. Its two
-outputs share one pipe, as they do in the newer CLI; the older one keeps them apart when it fails.
+Decides what becomes of a command and says it as the version does; the process itself is a
+`running_command`. Its two outputs share one pipe, as they do in the newer CLI; the older one keeps
+them apart when it fails.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import signal
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairlead.emulator.tools.bench import Bench
-from fairlead.emulator.tools.outcome import Outcome, TaskEnd, TaskStart, failed
+from fairlead.emulator.tools.outcome import Outcome, TaskEnd, TaskStart, failed, unusable
+from fairlead.emulator.tools.running_command import RunningCommand
 
 __all__ = ["Bash"]
 
@@ -23,9 +25,45 @@ DEFAULT_TIMEOUT_S = 120.0
 MOST_CHARS = 30_000
 """A longer output is kept in a file, and only its beginning is given to the model."""
 PREVIEW_CHARS = 2_000
+LOOK_MS = 30_000
+"""How long TaskOutput waits for the end of a command unless told otherwise."""
 SILENT = frozenset({"mkdir", "rmdir", "touch", "rm", "mv", "cp", "chmod", "ln", "cd"})
-GONE_S = 2.0
-"""How long a killed group may take to die before nobody waits for it any more."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Background:
+    """A command that went on after its tool has answered."""
+
+    command: RunningCommand
+    output: Path
+    description: str
+    exit_code: int | None = None
+
+    def told(self, task_id: str) -> Outcome:
+        """How far it is."""
+        code, said = self.exit_code, self.output.read_text("utf-8", "replace")
+        status = "running" if code is None else "failed" if code else "completed"
+        fields = {
+            "retrieval_status": "not_ready" if code is None else "success",
+            "task_id": task_id,
+            "task_type": "local_bash",
+            "status": status,
+        }
+        if code is not None:
+            fields["exit_code"] = str(code)
+        parts = [f"<{name}>{value}</{name}>" for name, value in fields.items()]
+        task = {
+            "task_id": task_id,
+            "task_type": "local_bash",
+            "status": status,
+            "description": self.description,
+            "output": said,
+            "exitCode": code,
+        }
+        return Outcome(
+            content="\n\n".join([*parts, f"<output>\n{said}</output>"]),
+            result={"retrieval_status": fields["retrieval_status"], "task": task},
+        )
 
 
 class Bash:
@@ -33,109 +71,93 @@ class Bash:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._background: dict[str, tuple[asyncio.subprocess.Process, Path]] = {}
+        self._background: dict[str, _Background] = {}
 
     async def run(self, input: Mapping[str, Any], session_id: str, tool_use_id: str) -> Outcome:
         """Run a command to its end, its time limit, or into the background."""
         if not isinstance(input.get("command"), str):
             return failed("Cannot read properties of undefined (reading 'includes')")
-        process = await self._start(input["command"])
+        bench = self._bench
+        command = await RunningCommand.start(
+            input["command"],
+            bench.cwd,
+            bench.child_environment(),
+            apart=not bench.profile.is_modern,
+        )
+        described = str(input.get("description") or input["command"])
         if input.get("run_in_background"):
-            return self._send_back(process, session_id)
+            return self._send_back(command, session_id, described)
         seconds = float(input.get("timeout") or DEFAULT_TIMEOUT_S * 1000) / 1000
-        reading = asyncio.ensure_future(_read_all(process))
         try:
             async with asyncio.timeout(seconds):
-                out, err = await asyncio.shield(reading)
+                code = await command.finished()
         except TimeoutError:
-            return await self._too_slow(process, reading, seconds, session_id)
-        except asyncio.CancelledError:
-            await _kill(process, reading)
-            raise
-        code = process.returncode or 0
-        return self._told(input["command"], out, err, code, session_id, tool_use_id)
-
-    async def _start(self, command: str) -> asyncio.subprocess.Process:
-        apart = asyncio.subprocess.PIPE
-        return await asyncio.create_subprocess_exec(
-            "bash",
-            "-c",
-            command,
-            cwd=self._bench.cwd,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=apart,
-            stderr=asyncio.subprocess.STDOUT if self._bench.profile.is_modern else apart,
-            env=dict(self._bench.child_environment()),
-            start_new_session=True,
-        )
-
-    async def _too_slow(
-        self,
-        process: asyncio.subprocess.Process,
-        reading: asyncio.Future[tuple[str, str]],
-        seconds: float,
-        session_id: str,
-    ) -> Outcome:
-        if not self._bench.profile.is_modern:
+            if bench.profile.is_modern:
+                await command.end()
+                return failed(f"Exit code 143\nCommand timed out after {seconds:g}s")
             # The old version moves a slow command to the background (rec 2.1.38/tools_bash).
-            return self._send_back(process, session_id, reading)
-        await _kill(process, reading)
-        return failed(f"Exit code 143\nCommand timed out after {seconds:g}s")
+            return self._send_back(command, session_id, described)
+        except asyncio.CancelledError:
+            await command.end()
+            raise
+        return self._told(input["command"], *command.said, code, session_id, tool_use_id)
 
-    def _send_back(
-        self,
-        process: asyncio.subprocess.Process,
-        session_id: str,
-        reading: asyncio.Future[tuple[str, str]] | None = None,
-    ) -> Outcome:
+    def _send_back(self, command: RunningCommand, session_id: str, described: str) -> Outcome:
         modern = self._bench.profile.is_modern
         task_id = "b" + secrets.token_hex(4 if modern else 3)
         folder = Path(self._bench.place.tasks(session_id, self._bench.profile))
-        folder.mkdir(parents=True, exist_ok=True)
         output = folder / f"{task_id}.output"
-        output.touch()
-        self._background[task_id] = (process, output)
-        self._collect(process, output, reading)
+        command.keep_in(output)
+        self._background[task_id] = _Background(
+            command=command, output=output, description=described
+        )
         words = (
             f"Command running in background with ID: {task_id}. "
             f"Output is being written to: {output}"
         )
         if modern:
-            words += ". You will be notified when it completes."
+            words += (
+                ". You will be notified when it completes. "
+                "To check interim output, use Read on that file path."
+            )
         result = {**_result(""), "backgroundTaskId": task_id}
         start = TaskStart(task_id=task_id, output_file=str(output))
         return Outcome(content=words, result=result, says_error_flag=True, task=start)
 
-    def _collect(
-        self,
-        process: asyncio.subprocess.Process,
-        output: Path,
-        reading: asyncio.Future[tuple[str, str]] | None,
-    ) -> None:
-        pending = reading or asyncio.ensure_future(_read_all(process))
-        pending.add_done_callback(lambda done: _save(output, done))
-
     async def ended(self, task_id: str) -> TaskEnd:
         """Wait for a background command."""
-        process, output = self._background[task_id]
-        code = await process.wait()
-        return TaskEnd(task_id=task_id, exit_code=code, output_file=str(output))
+        task = self._background[task_id]
+        task.exit_code = code = await task.command.exited()
+        if self._bench.profile.is_modern:
+            task.command.add(f"\n[exited with code {code}]\n")
+        return TaskEnd(task_id=task_id, exit_code=code, output_file=str(task.output))
+
+    async def look(self, input: Mapping[str, Any]) -> Outcome:
+        """TaskOutput of the older version: what a background command has said (measured)."""
+        task_id = str(input.get("task_id", ""))
+        task = self._background.get(task_id)
+        if task is None:
+            return unusable(f"No task found with ID: {task_id}")
+        if input.get("block") is not False:
+            try:
+                async with asyncio.timeout(float(input.get("timeout") or LOOK_MS) / 1000):
+                    task.exit_code = await task.command.exited()
+            except TimeoutError:
+                pass
+        return task.told(task_id)
 
     def stop(self, task_id: str) -> None:
         """Kill a background command."""
         if task_id in self._background:
-            _signal(self._background[task_id][0], signal.SIGTERM)
+            self._background[task_id].command.signal(signal.SIGTERM)
 
     async def close(self) -> None:
         """Leave nothing behind."""
-        for process, _ in self._background.values():
-            _signal(process, signal.SIGKILL)
-        for process, _ in self._background.values():
-            try:
-                async with asyncio.timeout(GONE_S):
-                    await process.wait()
-            except TimeoutError:
-                pass
+        commands = [task.command for task in self._background.values()]
+        for command in commands:
+            command.signal(signal.SIGKILL)
+        for command in commands:
+            await command.end(by_force=True)
 
     def _told(
         self, command: str, out: str, err: str, code: int, session_id: str, tool_use_id: str
@@ -184,36 +206,3 @@ def _result(stdout: str) -> dict[str, Any]:
         "isImage": False,
         "noOutputExpected": False,
     }
-
-
-async def _read_all(process: asyncio.subprocess.Process) -> tuple[str, str]:
-    out, err = await process.communicate()
-    return _text(out), _text(err)
-
-
-def _text(data: bytes | None) -> str:
-    return (data or b"").decode("utf-8", "replace").rstrip("\n")
-
-
-def _save(output: Path, done: asyncio.Future[tuple[str, str]]) -> None:
-    if not done.cancelled() and done.exception() is None:
-        output.write_text("\n".join(filter(None, done.result())), encoding="utf-8")
-
-
-def _signal(process: asyncio.subprocess.Process, number: int) -> None:
-    try:
-        os.killpg(process.pid, number)
-    except ProcessLookupError:
-        pass
-
-
-async def _kill(
-    process: asyncio.subprocess.Process, reading: asyncio.Future[tuple[str, str]]
-) -> None:
-    _signal(process, signal.SIGTERM)
-    try:
-        async with asyncio.timeout(GONE_S):
-            await asyncio.shield(reading)
-    except TimeoutError:
-        _signal(process, signal.SIGKILL)
-        await reading

@@ -45,9 +45,10 @@ def failed(text: str) -> Outcome:
 
 
 def unusable(text: str) -> Outcome:
-    """A use that was refused before it ran."""
+    """A use that was refused before it ran; the text may say itself that it is an error."""
     wrapped = f"<tool_use_error>{text}</tool_use_error>"
-    return Outcome(content=wrapped, result=f"Error: {text}", is_error=True)
+    result = f"Error: {text.removeprefix('Error: ')}"
+    return Outcome(content=wrapped, result=result, is_error=True)
 
 
 def invalid(text: str) -> Outcome:

@@ -79,6 +79,8 @@ class Workshop:
         try:
             if use.name == "Bash":
                 return await self.bash.run(use.input, use.session_id, use.tool_use_id)
+            if use.name == "TaskOutput":
+                return await self.bash.look(use.input)
             if use.name in _FILES:
                 return _FILES[use.name](self.bench, use.input, use.owner)
         except (OSError, UnicodeDecodeError) as problem:
