@@ -24,8 +24,8 @@ test("a session that another program writes says so, whatever its records end wi
 });
 
 test("nothing is offered for a session that would be refused", () => {
-  expect(names(row({ cli_session_id: "s", live: true }, "elsewhere"))).toEqual([]);
-  expect(names(row({ cli_session_id: "s" }))).toEqual(["resume"]);
+  expect(names(row({ cli_session_id: "s", live: true }, "elsewhere"))).toEqual(["fork"]);
+  expect(names(row({ cli_session_id: "s" }))).toEqual(["resume", "fork"]);
   expect(names(row({ live: true }))).toContain("stop");
 });
 

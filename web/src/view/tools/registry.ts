@@ -10,6 +10,7 @@ import { generic } from "./generic.ts";
 import { mcp } from "./mcp.ts";
 import { notebook } from "./notebook.ts";
 import { plan } from "./plan.ts";
+import { planMode } from "./plan_mode.ts";
 import { question } from "./question.ts";
 import { read } from "./read.ts";
 import { search } from "./search.ts";
@@ -22,6 +23,7 @@ const cards: Readonly<Record<string, ToolCard>> = {
   AskUserQuestion: question,
   Bash: bash,
   Edit: edit,
+  EnterPlanMode: planMode,
   ExitPlanMode: plan,
   Glob: search,
   Grep: search,
