@@ -21,12 +21,14 @@ SOURCE = Path(__file__).parents[3] / "web" / "node_modules" / "axe-core" / "axe.
 
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 
-RUN = """async tags => {
+OF_COLOUR = ("color-contrast", "link-in-text-block")
+"""The rules that a theme can break; the others are the same in both."""
+
+RUN = """async runOnly => {
     await document.fonts.ready;
-    const found = await axe.run(document, {
-        runOnly: { type: "tag", values: tags },
-        resultTypes: ["violations"],
-    });
+    const passing = document.getAnimations().filter(one => one.effect.getComputedTiming().endTime < Infinity);
+    await Promise.allSettled(passing.map(one => one.finished));
+    const found = await axe.run(document, { runOnly, resultTypes: ["violations"] });
     return found.violations.map(one => ({
         rule: one.id,
         help: one.help,
@@ -45,18 +47,24 @@ class Report:
         self.violations: list[str] = []
 
     async def look(self, desk: Desk, state: str) -> None:
-        """Examine what the page shows now."""
-        if not await desk.page.evaluate("'axe' in globalThis"):
-            await desk.page.evaluate(SOURCE.read_text(encoding="utf-8"))
-        found: list[dict[str, Any]] = await desk.page.evaluate(RUN, list(TAGS))
+        """Examine what the page shows now, in both themes."""
+        page = desk.page
+        if not await page.evaluate("'axe' in globalThis"):
+            await page.evaluate(SOURCE.read_text(encoding="utf-8"))
         self.states.append(state)
-        if not await desk.page.evaluate(FITS):
+        if not await page.evaluate(FITS):
             self.violations.append(f"{self._prefix}{state}: wider than the screen")
+        self._add(f"{state}, light", await page.evaluate(RUN, {"type": "tag", "values": TAGS}))
+        await page.emulate_media(color_scheme="dark")
+        self._add(f"{state}, dark", await page.evaluate(RUN, {"type": "rule", "values": OF_COLOUR}))
+        await page.emulate_media(color_scheme="light")
+
+    def _add(self, where: str, found: list[dict[str, Any]]) -> None:
         for one in found:
             for node in one["nodes"]:
                 why = " ".join(node["why"].split())
-                where = f"{self._prefix}{state}: {one['rule']}"
-                self.violations.append(f"{where}\n    {node['html'][:200]}\n    {why[:300]}")
+                rule = f"{self._prefix}{where}: {one['rule']}"
+                self.violations.append(f"{rule}\n    {node['html'][:200]}\n    {why[:300]}")
 
     def check(self) -> None:
         """Fail with all that was found."""

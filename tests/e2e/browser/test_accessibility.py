@@ -26,7 +26,6 @@ from tests.e2e.browser.scripts import (
 )
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
-looks = pytest.mark.parametrize("theme", ["light", "dark"])
 widths = pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
 
 FREE = ("Glob", "Grep", "TaskCreate", "TaskUpdate", "Skill", "Mystery")
@@ -117,16 +116,15 @@ async def find(desk: Desk, words: str) -> None:
     await bar.get_by_role("searchbox").fill(words)
 
 
-@looks
 @widths
-async def test_the_pages(emulated: Emulated, visit: Visit, theme: str, phone: bool) -> None:
-    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
+    report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)
-    stranger = await visit(house, role=None, theme=theme, phone=phone)
+    stranger = await visit(house, role=None, phone=phone)
     await stranger.page.goto(house.base)
     await expect(stranger.page.get_by_role("heading", name="Pair this device")).to_be_visible()
     await report.look(stranger, "the door")
-    desk = await visit(house, theme=theme, phone=phone)
+    desk = await visit(house, phone=phone)
     await report.look(desk, "home, empty")
     await desk.page.goto(f"{house.base}/inbox")
     await expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
@@ -156,12 +154,11 @@ async def test_the_pages(emulated: Emulated, visit: Visit, theme: str, phone: bo
     report.check()
 
 
-@looks
 @widths
-async def test_the_conversation(emulated: Emulated, visit: Visit, theme: str, phone: bool) -> None:
-    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -> None:
+    report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)
-    desk = await visit(house, theme=theme, phone=phone)
+    desk = await visit(house, phone=phone)
     await desk.start("work", Mode="acceptEdits")
     await desk.expect_words("That was all of it.")
     await desk.expect_rest()
@@ -204,14 +201,11 @@ async def test_the_conversation(emulated: Emulated, visit: Visit, theme: str, ph
     report.check()
 
 
-@looks
 @widths
-async def test_what_waits_for_an_answer(
-    emulated: Emulated, visit: Visit, theme: str, phone: bool
-) -> None:
-    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone: bool) -> None:
+    report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)
-    desk = await visit(house, theme=theme, phone=phone)
+    desk = await visit(house, phone=phone)
     await desk.start("run")
     await expect(desk.decision.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
     await report.look(desk, "permission")
@@ -250,13 +244,10 @@ async def test_what_waits_for_an_answer(
     report.check()
 
 
-@looks
 @widths
-async def test_forms(
-    theatre: Theatre, playhouse: House, visit: Visit, theme: str, phone: bool
-) -> None:
-    report = Report(f"{theme} {'390' if phone else '1440'}: ")
-    desk = await visit(playhouse, theme=theme, phone=phone)
+async def test_forms(theatre: Theatre, playhouse: House, visit: Visit, phone: bool) -> None:
+    report = Report(f"{'390' if phone else '1440'}: ")
+    desk = await visit(playhouse, phone=phone)
     await desk.start("go")
     puppet = await theatre.enter()
     await puppet.prompted()
@@ -292,12 +283,11 @@ FORM = {
 }
 
 
-@looks
 @widths
-async def test_the_windows(emulated: Emulated, visit: Visit, theme: str, phone: bool) -> None:
-    report = Report(f"{theme} {'390' if phone else '1440'}: ")
+async def test_the_windows(emulated: Emulated, visit: Visit, phone: bool) -> None:
+    report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)
-    desk = await visit(house, role=None, theme=theme, phone=phone)
+    desk = await visit(house, role=None, phone=phone)
     await desk.context.add_init_script(KEEP_SOCKETS)
     await desk.sign_in()
     for keys, name in (("n", "New session"), ("Control+k", "Find anything"), ("?", "Keys")):

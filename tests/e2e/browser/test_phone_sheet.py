@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.axe import Report
@@ -84,10 +83,9 @@ async def draw(desk: Desk, way: int) -> None:
     await session.detach()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-async def test_everything_that_waits_is_a_sheet_within_reach(perform: Perform, theme: str) -> None:
-    report = Report(f"{theme}: ")
-    desk, puppet = await perform(phone=True, theme=theme)
+async def test_everything_that_waits_is_a_sheet_within_reach(perform: Perform) -> None:
+    report = Report()
+    desk, puppet = await perform(phone=True)
     await puppet.say("I have read the tables, and copy them now.")
     asks: list[tuple[str, str, dict[str, Any]]] = [
         ("short", "Bash", {"command": "ls"}),

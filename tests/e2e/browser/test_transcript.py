@@ -18,12 +18,6 @@ pytestmark = pytest.mark.timeout(180)
 HIGHLIGHTS = """() => Object.fromEntries(['found', 'found-here'].map((name) =>
   [name, [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString())]))"""
 
-IN_VIEW = """(row) => {
-  const log = row.closest('[role=log]').getBoundingClientRect();
-  const { top, bottom } = row.getBoundingClientRect();
-  return bottom > log.top && top < log.bottom;
-}"""
-
 
 async def _talk(puppet: Puppet, answers: int, name: str = "Part") -> None:
     for number in range(answers):
@@ -160,8 +154,7 @@ async def test_the_keyboard_moves_from_message_to_message_and_its_place_is_not_l
     # Scrolled far away it is not drawn for the eye, and keeps the focus all the same.
     await desk.transcript.evaluate("(log) => (log.scrollTop = 0)")
     await desk.page.wait_for_function("() => document.querySelector('[role=log]').scrollTop < 50")
-    await desk.page.wait_for_timeout(500)
-    assert not await row.evaluate(IN_VIEW)
+    await expect(row).not_to_be_in_viewport()
     await expect(row).to_contain_text("Part 39")
     await desk.page.keyboard.press("k")
     await expect(row).to_contain_text("Part 38")
@@ -296,7 +289,9 @@ async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(perfor
     )
     for at in range(60, len(whole), 5):
         await puppet.words(whole[at : at + 5])
-        await desk.page.wait_for_timeout(30)
+        await desk.page.wait_for_timeout(
+            30
+        )  # A model's pace, so that each piece is drawn by itself.
     await puppet.end_words(whole)
     await puppet.finish()
     await desk.expect_words("The end.")
