@@ -31,16 +31,23 @@ export class Arming {
    */
   start(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let frame = 0;
     this.#still = false;
     if (!this.#lift.up) return () => {};
-    const count = (): void => {
+    const stop = (): void => {
       clearTimeout(timer);
-      if (!document.hidden) timer = setTimeout(() => (this.#still = true), STILL_MS);
+      cancelAnimationFrame(frame);
+    };
+    const count = (): void => {
+      stop();
+      if (document.hidden) return;
+      // From when it is drawn: a busy page may be late, and a hand aims at what it sees.
+      frame = requestAnimationFrame(() => (timer = setTimeout(() => (this.#still = true), STILL_MS)));
     };
     count();
     document.addEventListener("visibilitychange", count);
     return () => {
-      clearTimeout(timer);
+      stop();
       document.removeEventListener("visibilitychange", count);
     };
   }
