@@ -1,4 +1,4 @@
-# Everything lives in .venv; a fresh machine needs Python 3.11+, pip and make.
+# Everything is installed into .venv; a new machine needs Python 3.11+, pip and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,97 +6,118 @@ STAMP := $(VENV)/.installed
 CLI_VERSIONS := 2.1.38 2.1.325
 ALL_CLI_VERSIONS := 2.1.29 2.1.38 2.1.120 2.1.220 2.1.325
 
+# Tests start hundreds of Python processes, and pytest rewrites 800 modules: let Python cache the
+# compiled files even where the caller's environment says not to.
+export PYTHONDONTWRITEBYTECODE :=
+
 ISOLATED := $(BIN)/python -m fairlead.testing.isolated --
 
-.PHONY: help setup web run test check bench conformance bless clean lock
+.PHONY: faults help setup web run test wheel-test check bench bench-compare conformance bless clean lock
 
 help:
-	@echo "make run          start the server and open its web app (a demo agent where no claude is installed)"
-	@echo "make test         all checks and tests, against real CLIs $(CLI_VERSIONS)"
+	@echo "make run          start the server and open its web app (falls back to a demo agent if claude is not installed)"
+	@echo "make test         run all checks and tests, on the real CLIs $(CLI_VERSIONS)"
+	@echo "make wheel-test   build sdist and wheel from a clean clone and test the installed commands"
 	@echo "make web          build the web app into the package"
-	@echo "make check        ruff, mypy --strict, svelte-check, vitest"
-	@echo "make bench        Fairlead beside the official SDKs, and one server under load"
-	@echo "make conformance  the same tests on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
-	@echo "make bless        write the golden files anew"
-	@echo "make clean        remove what was built here"
+	@echo "make check        run ruff, mypy --strict, svelte-check and vitest"
+	@echo "make bench        compare Fairlead with the official SDKs, and measure a server under load"
+	@echo "make bench-compare REF=commit  run that commit and this code in turns, and print the ratios"
+	@echo "make faults       run the long versions of the timing, fault and soak tests"
+	@echo "make conformance  run the tests of real CLIs on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
+	@echo "make bless        write the golden files again"
+	@echo "make clean        remove all build output and the virtual environment"
 
 setup: $(STAMP)
 
+# Without compiling: Python compiles what is imported, which is a small part of the packages.
 $(STAMP): constraints.txt pyproject.toml
 	@echo "setup: installing into $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 # Node and npm come with the Python packages, so no other Node is needed.
 NPM := cd web && PATH="$(CURDIR)/$(BIN):$$PATH" npm
 NODE_STAMP := web/node_modules/.installed
-WEB_SOURCES := $(shell find web/src web/worker web/public web/index.html web/vite.config.ts -type f 2>/dev/null)
-WEB_APP := src/fairlead/server/static/index.html
 
 $(NODE_STAMP): web/package-lock.json | $(STAMP)
 	@echo "setup: installing the web app's packages"
-	@$(NPM) ci --no-audit --no-fund --loglevel=error
+	@$(BIN)/python hatch_build.py packages
 	@touch $@
 
-$(WEB_APP): $(WEB_SOURCES) $(NODE_STAMP)
-	@echo "web: building the web app"
-	@$(NPM) run --silent build
-
-web: $(WEB_APP)
+# Builds only if the sources have changed since the last build.
+web: setup $(NODE_STAMP)
+	@$(BIN)/python hatch_build.py
 
 run: setup web
 	@$(BIN)/fairlead serve
 
+# The Python half and the web half side by side: each uses one core.
 check: setup $(NODE_STAMP)
+	@$(MAKE) --no-print-directory -j2 check-python check-web
+
+check-python: setup
 	@echo "check: ruff, mypy --strict"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+check-web: setup $(NODE_STAMP)
 	@echo "check: svelte-check, vitest"
 	@$(NPM) run --silent check
 	@$(NPM) run --silent test
 
-BROWSER := tests/e2e/browser
-OTHERS := tests --ignore $(BROWSER)
-# What it measures needs a machine of its own, so it is a benchmark's, not a test run's.
-SPEED := $(BROWSER)/test_performance.py
-
-# $(call pytest,which tests,how to spread them): what failed beside others gets one try alone.
-define pytest
-$(ISOLATED) $(BIN)/pytest $(1) $(2) -q || \
-	  { echo "test: what failed beside others runs once more, alone"; \
-	    $(ISOLATED) $(BIN)/pytest $(1) -n 0 -q --last-failed --last-failed-no-failures none; }
-endef
-
-test: check web
-	@echo "test: fetching the real CLIs $(CLI_VERSIONS) (once, into the user's cache)"
+downloads: setup
+	@echo "test: downloading the real CLIs $(CLI_VERSIONS) (once, into the user's cache)"
 	@$(BIN)/python -m fairlead.testing.real_cli $(CLI_VERSIONS)
-	@echo "test: fetching the official SDKs that drive the emulator (once)"
+	@echo "test: downloading the official SDKs that drive the emulator (once)"
 	@$(BIN)/python -m tests.emulator.sdks.install
-	@echo "test: making sure of a Chromium"
+	@echo "test: checking for Chromium"
 	@$(BIN)/python -m tests.e2e.browser.chromium
-	@echo "test: everything but the browser, without a network"
-	@$(call pytest,$(OTHERS),-n 2 --dist worksteal)
-	@echo "test: the web app in Chromium"
-	@$(call pytest,$(BROWSER) --ignore $(SPEED),-n 2)
+	@echo "test: checking for nginx, Caddy, ssh and systemd-analyze"
+	@$(BIN)/python -m tests.server.remote.programs
+
+# Downloads wait for the network while the checks compute. tests/suite.py then runs the tests.
+test: setup $(NODE_STAMP)
+	@$(MAKE) --no-print-directory -j3 check-python check-web web downloads
+	@$(BIN)/python -m tests.suite
+
+# The long versions of tests/timing and tests/faults; they assert times, so they need an otherwise
+# idle machine.
+faults: setup
+	@FAIRLEAD_TIMING=long $(ISOLATED) $(BIN)/pytest tests/timing -n 2 --dist worksteal -q
+	@FAIRLEAD_HUB_EVENTS=100000 $(ISOLATED) $(BIN)/pytest tests/server/hub/test_hub_law.py -n 0 -q
+	@FAIRLEAD_FAULT_ROUNDS=10 FAIRLEAD_KILLS=100 FAIRLEAD_SOAK_S=120 $(ISOLATED) $(BIN)/pytest tests/faults -n 0 -q -s
+
+wheel-test: setup
+	@$(BIN)/python -m tests.suite wheel
 
 conformance: setup
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)
 	@$(BIN)/python -m tests.e2e.conformance $(ALL_CLI_VERSIONS)
+	@echo "conformance: 15,000 generated permission calls, real CLI against policy"
+	@$(ISOLATED) $(BIN)/python -m tests.e2e.real_cli.policy conform
+	@echo "conformance: 500 generated conversations, real CLI against emulator"
+	@$(ISOLATED) $(BIN)/python -m tests.e2e.conversations.differential $(CLI_VERSIONS) --count 500 --jobs 2 --write
 
 bench: setup web
-	@$(BIN)/python -m bench
-	@$(BIN)/python -m bench.server_load
+	@$(BIN)/python -m bench --save
+	@$(BIN)/python -m bench.server_load --save
+	@$(BIN)/python -m bench.plots
 	@$(BIN)/python -m tests.e2e.browser.chromium
-	@$(BIN)/pytest $(SPEED) -n 0 -q -s
+	@$(BIN)/pytest tests/e2e/browser/test_performance.py -n 0 -q -s
+
+# Old and new code in alternating rounds: make bench-compare REF=HEAD~1 [ROUNDS=5]
+bench-compare: setup web
+	@test -n "$(REF)" || { echo "bench-compare: name the commit to compare with, such as REF=HEAD~1"; exit 2; }
+	@$(BIN)/python -m bench.compare "$(REF)" $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bless: setup
 	@$(BIN)/python -m tests.bless
 
 lock: setup
-	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/python -m pip install --quiet uv==0.13.7
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --extra dev --no-header pyproject.toml -o constraints.txt
 
 clean:

@@ -1,0 +1,187 @@
+"""Runs all tests for `make test`: several pytest runs side by side, then failures once more.
+
+    python -m tests.suite                  all parts
+    python -m tests.suite browser wheel    some parts
+
+Browser tests wait a lot, other tests compute a lot, and the wheel's tests wait for a package index,
+so side by side they keep two cores busy. The output of the first part is shown as it comes, that
+of each other part when it has ended.
+
+A test that fails is run again when nothing else runs, one test at a time, because an overloaded
+machine can break a timeout. Every test that needed this is named in the last lines: a test that is
+named twice has a race, which must be fixed. The exit code is 0 if every test passed in the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+__all__ = ["PARTS", "Part", "main"]
+
+ROOT = Path(__file__).parents[1]
+BROWSER = "tests/e2e/browser"
+WHEEL = "tests/packaging/wheel"
+
+FAILED = 1
+"""Exit code of pytest if tests failed; any other code but 0 means that it could not run them."""
+
+
+class Part:
+    """One pytest run, with a cache of its own, in which pytest keeps the names of failed tests."""
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        *paths: str,
+        workers: int,
+        network: bool,
+        caches: Path = ROOT / ".pytest_cache",
+    ) -> None:
+        self.name = name
+        self.title = title
+        self._paths = paths
+        self._workers = workers
+        self._network = network
+        self._cache = caches / name
+
+    def command(self) -> list[str]:
+        """Run all tests of the part."""
+        spread = ["--dist", "worksteal"] if self._workers else []
+        return [*self._pytest(), "-n", str(self._workers), *spread]
+
+    def again(self) -> list[str]:
+        """Run the tests that failed, one at a time."""
+        return [*self._pytest(), "-n", "0", "--last-failed", "--last-failed-no-failures", "none"]
+
+    def failures(self) -> list[str]:
+        """The tests that failed in the last run."""
+        try:
+            names = json.loads((self._cache / "v" / "cache" / "lastfailed").read_text("utf-8"))
+        except FileNotFoundError:
+            return []
+        return sorted(names)
+
+    def forget(self) -> None:
+        """Forget failures of an earlier run, which may have been of other tests."""
+        (self._cache / "v" / "cache" / "lastfailed").unlink(missing_ok=True)
+
+    def _pytest(self) -> list[str]:
+        isolated = (
+            [] if self._network else ["-m", "fairlead.testing.isolated", "--", sys.executable]
+        )
+        return [
+            *(sys.executable, *isolated, "-m", "pytest", "-q"),
+            *("-o", f"cache_dir={self._cache}"),
+            *self._paths,
+        ]
+
+
+PARTS = (
+    Part(
+        "others",
+        "all tests except the browser tests, without a network",
+        *("tests", "--ignore", BROWSER, "--ignore", WHEEL),
+        workers=3,
+        network=False,
+    ),
+    Part(
+        "browser",
+        "the web app in Chromium",
+        # Times on a busy machine mean nothing: `make bench` measures them.
+        *(BROWSER, "--ignore", f"{BROWSER}/test_performance.py"),
+        workers=2,
+        network=False,
+    ),
+    Part(
+        "wheel",
+        "sdist and wheel from a clean clone, installed without Node",
+        WHEEL,
+        workers=0,
+        network=True,
+    ),
+)
+
+
+class _Run:
+    """A part that is running."""
+
+    def __init__(self, part: Part, output: IO[bytes] | None) -> None:
+        self.part = part
+        self.output = output
+        self.process = subprocess.Popen(
+            part.command(), cwd=ROOT, stdout=output, stderr=subprocess.STDOUT if output else None
+        )
+
+    def finish(self) -> int:
+        """Wait for the end and show what was not shown yet."""
+        code = self.process.wait()
+        if self.output is not None:
+            _say(self.part.title)
+            self.output.seek(0)
+            sys.stdout.buffer.write(self.output.read())
+            self.output.close()
+        _say(f"{self.part.name} ended with exit code {code}")
+        return code
+
+
+def run(parts: Sequence[Part]) -> int:
+    """Run parts side by side, then their failures; the exit code."""
+    began = time.monotonic()
+    for part in parts:
+        part.forget()
+    _say(parts[0].title)
+    runs = [
+        _Run(part, tempfile.TemporaryFile() if number else None)  # noqa: SIM115 - `finish` closes
+        for number, part in enumerate(parts)
+    ]
+    try:
+        codes = [run.finish() for run in runs]
+    finally:
+        for run in runs:
+            if run.process.poll() is None:
+                run.process.terminate()
+                run.process.wait()
+    _say(f"all parts ended after {time.monotonic() - began:.0f} s")
+    return max((_run_again(part, code) for part, code in zip(parts, codes, strict=True)), default=0)
+
+
+def _run_again(part: Part, code: int) -> int:
+    failures = part.failures() if code == FAILED else []
+    if not failures:
+        return code
+    _say(f"running {len(failures)} failed tests of {part.name} again, one at a time")
+    code = subprocess.run(part.again(), cwd=ROOT, check=False).returncode
+    still = set(part.failures()) if code else set()
+    for name in failures:
+        _say(f"{'FAILED TWICE' if name in still else 'NEEDED A SECOND, SERIAL RUN'}: {name}")
+    return code
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"test: {text}\n")
+    sys.stdout.flush()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the named parts, or all of them."""
+    known = {part.name: part for part in PARTS}
+    parser = argparse.ArgumentParser(prog="python -m tests.suite")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(known))
+    names = parser.parse_args(argv).parts
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"unknown part {unknown[0]!r}; the parts are {', '.join(known)}")
+    return run([known[name] for name in names] or PARTS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
