@@ -61,7 +61,7 @@ def untyped(value: Any, data: Any, path: str = "") -> list[str]:
         assert len(value) == len(data), path
         pairs = zip(value, data, strict=True)
         return [p for n, (v, d) in enumerate(pairs) for p in untyped(v, d, f"{path}[{n}]")]
-    if isinstance(value, dict) and any(isinstance(one, Struct) for one in value.values()):
+    if isinstance(value, dict) and any(isinstance(item, Struct) for item in value.values()):
         assert value.keys() == data.keys(), path
         return [p for key in value for p in untyped(value[key], data[key], f"{path}.{key}")]
     assert value == data, path
@@ -73,17 +73,17 @@ def _untyped_fields(value: Struct, data: dict[str, Any], path: str) -> list[str]
         assert value.data == data, path
         return []
     names = {f.encode_name: f.name for f in structs.fields(type(value))}
-    found: list[str] = []
-    for key, one in data.items():
+    matches: list[str] = []
+    for key, item in data.items():
         where = f"{path}.{key}" if path else key
         if key in names:
-            found += untyped(getattr(value, names[key]), one, where)
+            matches += untyped(getattr(value, names[key]), item, where)
         elif key not in ("type", "subtype"):
-            found.append(where)
+            matches.append(where)
     for field in structs.fields(type(value)):
         if field.encode_name not in data and field.name != "raw":
             assert getattr(value, field.name) == _default(field), f"{path}.{field.name}"
-    return found
+    return matches
 
 
 def _default(field: Any) -> Any:

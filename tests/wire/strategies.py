@@ -42,21 +42,21 @@ def json_values() -> st.SearchStrategy[Any]:
 @cache
 def _names() -> tuple[str, ...]:
     """The words of the protocol: all tags and all wire names of fields, at every level."""
-    words = {"content", "id", "index", "text", "input"}
+    text = {"content", "id", "index", "text", "input"}
     for kind, member in KINDS.items():
-        words |= set(kind.split("."))
-        words |= set(member.__struct_encode_fields__)  # type: ignore[attr-defined]
-    return tuple(sorted(words))
+        text |= set(kind.split("."))
+        text |= set(member.__struct_encode_fields__)  # type: ignore[attr-defined]
+    return tuple(sorted(text))
 
 
 @st.composite
 def almost_messages(draw: st.DrawFn) -> Any:
     """Objects that look like messages: right words in wrong places, with any values."""
-    word = st.sampled_from(_names())
+    text = st.sampled_from(_names())
     value = st.recursive(
-        _scalars | word,
+        _scalars | text,
         lambda inner: (
-            st.lists(inner, max_size=3) | st.dictionaries(word | st.just("type"), inner, max_size=5)
+            st.lists(inner, max_size=3) | st.dictionaries(text | st.just("type"), inner, max_size=5)
         ),
         max_leaves=14,
     )
@@ -82,10 +82,10 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         inner = list(value.items())
     elif isinstance(value, list):
         inner = list(enumerate(value))
-    found = [path] if path else []
-    for key, one in inner:
-        found += _paths(one, (*path, key))
-    return found
+    matches = [path] if path else []
+    for key, item in inner:
+        matches += _paths(item, (*path, key))
+    return matches
 
 
 @st.composite

@@ -17,8 +17,8 @@ from tests.wire.recorded import VERSIONS, stdout
 
 
 def test_W43_requests_that_are_still_open_come_beside_the_body_of_a_response() -> None:
-    asked = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
-    pending = {"type": "control_request", "request_id": "p1", "request": asked}
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
+    pending = {"type": "control_request", "request_id": "p1", "request": request}
     dialog = {"request_id": "d1", "request": {"subtype": "request_user_dialog"}}
     line = {
         "type": "control_response",
@@ -35,7 +35,7 @@ def test_W43_requests_that_are_still_open_come_beside_the_body_of_a_response() -
     assert isinstance(message, ControlResponse)
     body = message.response
     assert body.response == {"commands": []}
-    assert body.pending_permission_requests == (PendingRequest(request_id="p1", request=asked),)
+    assert body.pending_permission_requests == (PendingRequest(request_id="p1", request=request),)
     assert body.pending_user_dialog_requests == (
         PendingRequest(request_id="d1", request=dialog["request"]),
     )
@@ -43,8 +43,8 @@ def test_W43_requests_that_are_still_open_come_beside_the_body_of_a_response() -
 
 
 def test_W43_an_open_request_can_be_read_like_the_line_it_was() -> None:
-    asked = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
-    lost = PendingRequest(request_id="p1", request=asked)
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
+    lost = PendingRequest(request_id="p1", request=request)
     line = {"type": "control_request", "request_id": lost.request_id, "request": lost.request}
     message = decode_object(line)
     assert isinstance(message, ControlRequest)

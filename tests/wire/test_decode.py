@@ -235,8 +235,8 @@ def test_W21_a_field_of_the_wrong_type_falls_back_and_the_rest_stays_typed() -> 
     assert (message.ok, message.result, message.num_turns, message.errors) == (True, "4", None, ())
     assert message.model_usage["m"].input_tokens == 5
     assert message.model_usage["m"].cost_usd == 0.0
-    told = [problem.split(":")[0] for problem in misfits(line)]
-    assert sorted(told) == ["errors", "modelUsage.m.costUSD", "num_turns"]
+    reported = [problem.split(":")[0] for problem in misfits(line)]
+    assert sorted(reported) == ["errors", "modelUsage.m.costUSD", "num_turns"]
 
 
 def test_W21_one_bad_field_deep_inside_leaves_its_message_typed() -> None:
@@ -305,6 +305,13 @@ def test_W22_a_delta_event_without_its_delta_is_an_unknown_event() -> None:
     [
         {"rules": [{"ruleContent": "ls"}]},
         {"rules": [{"toolName": "Bash"}, "Read"]},
+        {"rules": [{"toolName": "Bash", "ruleContent": 5}]},
+        {"rules": [{"toolName": "Bash", "ruleContent": ["ls"]}]},
+        {"rules": [{"toolName": "Bash", "ruleContent": {"prefix": "ls"}}]},
+        {"rules": [{"toolName": "Bash", "rule_content": "ls"}]},
+        {"rules": [{"toolName": "Bash", "rulecontent": "ls"}]},
+        {"rules": [{"toolName": "Bash", "ruleContent": "ls", "only": "here"}]},
+        {"rules": [{"toolName": "Read"}, {"toolName": "Bash", "ruleContent": False}]},
         {"rules": None},
         {"behavior": None},
         {"behavior": ["deny"]},
@@ -492,13 +499,13 @@ def test_W29_no_part_of_a_line_can_call_itself_unknown_and_lose_its_fields() -> 
     assert isinstance(system, UnknownSystem)
     assert system.subtype == f"{NEVER}system"
     body = {"subtype": f"{NEVER}request", "command": "ls"}
-    asked = decode(request(body))
-    assert isinstance(asked, ControlRequest)
-    assert asked.request == UnknownRequest(subtype_name=f"{NEVER}request", data=body)
+    cli_request = decode(request(body))
+    assert isinstance(cli_request, ControlRequest)
+    assert cli_request.request == UnknownRequest(subtype_name=f"{NEVER}request", data=body)
     block = {"type": f"{NEVER}block", "rays": 1}
-    said = decode(write({"type": "assistant", "message": {"content": [block]}}))
-    assert isinstance(said, Assistant)
-    assert said.message.content == (UnknownBlock(type_name=f"{NEVER}block", data=block),)
+    output = decode(write({"type": "assistant", "message": {"content": [block]}}))
+    assert isinstance(output, Assistant)
+    assert output.message.content == (UnknownBlock(type_name=f"{NEVER}block", data=block),)
     delta = {"type": f"{NEVER}delta", "rays": 1}
     grown = decode(stream({"type": "content_block_delta", "delta": delta}))
     assert isinstance(grown, StreamEvent)
@@ -523,8 +530,10 @@ def test_W29_the_raw_line_cannot_be_forged() -> None:
     line = write({"type": "keep_alive", f"{NEVER}raw": "Zm9yZ2Vk"})
     assert decode(line).raw == line
     assert decode_lines([line])[0].raw == line
-    asked = write({"type": "control_cancel_request", "request_id": "r", f"{NEVER}raw": "Zm9yZ2Vk"})
-    assert decode(asked) == ControlCancelRequest(raw=asked, request_id="r")
+    cli_request = write(
+        {"type": "control_cancel_request", "request_id": "r", f"{NEVER}raw": "Zm9yZ2Vk"}
+    )
+    assert decode(cli_request) == ControlCancelRequest(raw=cli_request, request_id="r")
 
 
 @given(json_values() | almost_messages() | damaged_recordings())

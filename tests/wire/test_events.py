@@ -105,6 +105,6 @@ def test_results_of_server_tools_have_one_base() -> None:
     block = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [1]}
     message = decode(write({"type": "assistant", "message": {"content": [block]}}))
     assert isinstance(message, Assistant)
-    (found,) = message.message.content
-    assert isinstance(found, ServerToolResultBlock)
-    assert (found.tool_use_id, found.content) == ("s", [1])
+    (matches,) = message.message.content
+    assert isinstance(matches, ServerToolResultBlock)
+    assert (matches.tool_use_id, matches.content) == ("s", [1])

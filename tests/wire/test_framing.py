@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.wire.framing import DEFAULT_LINE_LIMIT, KEPT_OF_OVERSIZED, LineSplitter, Oversized
+from fairlead.wire.framing import DEFAULT_LINE_LIMIT, OVERSIZED_HEAD_BYTES, LineSplitter, Oversized
 from tests.wire.strategies import LAW
 
 Line = bytes | Oversized
@@ -22,12 +22,12 @@ def lines_of(*chunks: bytes, limit: int = DEFAULT_LINE_LIMIT) -> list[Line]:
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
-    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    edges = [0, *sorted(item % (len(data) + 1) for item in places), len(data)]
     return [data[a:b] for a, b in pairwise(edges)]
 
 
 def byte_by_byte(data: bytes) -> list[bytes]:
-    return [bytes([one]) for one in data]
+    return [bytes([item]) for item in data]
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,12 @@ def test_W1_every_line_feed_ends_a_line_even_an_empty_one() -> None:
 @given(st.binary(max_size=200), st.lists(st.integers(0, 10_000), max_size=12))
 @LAW
 def test_W2_any_chunking_gives_the_same_lines(data: bytes, places: list[int]) -> None:
-    whole = lines_of(data)
-    assert lines_of(*cut(data, places)) == whole
-    assert lines_of(*byte_by_byte(data)) == whole
-    assert b"\n".join(line for line in whole if isinstance(line, bytes)) == data.removesuffix(b"\n")
+    complete = lines_of(data)
+    assert lines_of(*cut(data, places)) == complete
+    assert lines_of(*byte_by_byte(data)) == complete
+    assert b"\n".join(line for line in complete if isinstance(line, bytes)) == data.removesuffix(
+        b"\n"
+    )
 
 
 @given(
@@ -79,15 +81,15 @@ def test_W3_a_carriage_return_stays_in_the_line(chunk: int) -> None:
 def test_W4_a_character_cut_between_chunks_comes_out_whole() -> None:
     text = "né 😀 \u2028 end"
     data = text.encode() + b"\n"
-    for place in range(len(data)):
-        (line,) = lines_of(data[:place], data[place:])
+    for position in range(len(data)):
+        (line,) = lines_of(data[:position], data[position:])
         assert isinstance(line, bytes)
         assert line.decode() == text
 
 
 def test_W5_a_line_above_the_limit_in_one_chunk_is_reported_and_reading_goes_on() -> None:
     lines = lines_of(b"before\n" + b"x" * 2_000 + b"\nafter\n", limit=1_500)
-    skipped = Oversized(head=b"x" * KEPT_OF_OVERSIZED, size=2_000, limit=1_500)
+    skipped = Oversized(head=b"x" * OVERSIZED_HEAD_BYTES, size=2_000, limit=1_500)
     assert lines == [b"before", skipped, b"after"]
 
 
@@ -95,7 +97,7 @@ def test_W5_a_line_above_the_limit_in_one_chunk_is_reported_and_reading_goes_on(
 def test_W5_a_line_above_the_limit_in_many_chunks_is_reported_once(chunk: int) -> None:
     data = b"before\n" + b"x" * 6_000 + b"\nafter\n"
     chunks = [data[n : n + chunk] for n in range(0, len(data), chunk)]
-    skipped = Oversized(head=b"x" * KEPT_OF_OVERSIZED, size=6_000, limit=1_500)
+    skipped = Oversized(head=b"x" * OVERSIZED_HEAD_BYTES, size=6_000, limit=1_500)
     assert lines_of(*chunks, limit=1_500) == [b"before", skipped, b"after"]
 
 
@@ -117,7 +119,7 @@ def test_W5_a_line_that_never_ends_costs_no_memory_beyond_the_limit() -> None:
     assert peak < 100_000
     assert splitter.pending == 10_000_000
     (skipped,) = splitter.feed(b"\n")
-    assert skipped == Oversized(head=b"x" * KEPT_OF_OVERSIZED, size=10_000_000, limit=10_000)
+    assert skipped == Oversized(head=b"x" * OVERSIZED_HEAD_BYTES, size=10_000_000, limit=10_000)
 
 
 def test_W6_what_has_no_line_end_when_the_stream_ends_is_a_line() -> None:

@@ -90,10 +90,10 @@ def test_W31_an_example_that_is_written_again_is_read_as_the_same_value(kind: st
     message, value = read(golden(kind))
     put, find = carrier_of(kind)
     again = decode(write(put(as_written(kind, value))))
-    found = find(again)
-    if found is again:
-        found = structs.replace(again, raw=message.raw)
-    assert found == value
+    matches = find(again)
+    if matches is again:
+        matches = structs.replace(again, raw=message.raw)
+    assert matches == value
 
 
 @pytest.mark.parametrize("kind", TYPED_KINDS)
@@ -143,11 +143,11 @@ def as_written(kind: str, value: Any) -> Any:
 def everything_in(value: Any) -> list[Any]:
     """A value and all that is inside it."""
     inner = list(value.values()) if isinstance(value, dict) else value
-    found = [value]
+    matches = [value]
     if isinstance(inner, list):
-        for one in inner:
-            found += everything_in(one)
-    return found
+        for item in inner:
+            matches += everything_in(item)
+    return matches
 
 
 def test_W31_an_example_file_is_laid_out_as_the_tool_writes_it() -> None:

@@ -98,7 +98,7 @@ def test_W53_an_error_answer_without_a_text_cannot_be_built(error: Any) -> None:
     ids=lambda block: type(block).__name__,
 )
 def test_W54_a_prompt_holds_text_images_and_documents_only(block: Any) -> None:
-    with pytest.raises(UsageError, match="holds text, images and documents, not"):
+    with pytest.raises(UsageError, match="contains text, images and documents, not"):
         prompt(content=(*HELLO, block))
 
 

@@ -31,10 +31,10 @@ def messages(version: str) -> list[tuple[str, AnyMessage]]:
 
 def turns(version: str) -> dict[str, list[AnyMessage]]:
     """The messages of each recording, in order."""
-    found: dict[str, list[AnyMessage]] = defaultdict(list)
+    matches: dict[str, list[AnyMessage]] = defaultdict(list)
     for where, message in messages(version):
-        found[name_of(where)].append(message)
-    return found
+        matches[name_of(where)].append(message)
+    return matches
 
 
 @every_version
@@ -57,9 +57,9 @@ def test_W30_every_recorded_line_is_of_a_known_type_and_loses_nothing(version: s
 @every_version
 def test_W30_no_recorded_message_has_a_field_that_does_not_fit(version: str) -> None:
     bad = {
-        name_of(entry.where): found
+        name_of(entry.where): matches
         for entry in stdout(version)
-        if not entry.is_text and (found := misfits(entry.line))
+        if not entry.is_text and (matches := misfits(entry.line))
     }
     assert bad.keys() <= {"help"}
 
@@ -90,8 +90,8 @@ def test_W34_an_assistant_line_holds_one_block(version: str) -> None:
 @pytest.mark.parametrize("version", ["2.1.38", "2.1.325"])
 @pytest.mark.parametrize("name", ["parallel", "partial"])
 def test_W34_the_lines_of_one_message_share_its_id(version: str, name: str) -> None:
-    said = [m for m in turns(version)[name] if isinstance(m, Assistant)]
-    lines = Counter(message.message.id for message in said)
+    output = [m for m in turns(version)[name] if isinstance(m, Assistant)]
+    lines = Counter(message.message.id for message in output)
     assert max(lines.values()) > 1
     assert "" not in lines
 

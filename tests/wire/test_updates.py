@@ -9,10 +9,10 @@ import pytest
 from fairlead.errors import UsageError
 from fairlead.wire.encode import encode
 from fairlead.wire.inputs import Answer
+from fairlead.wire.modes import MODES
 from fairlead.wire.updates import (
     BEHAVIORS,
     DESTINATIONS,
-    MODES,
     AddDirectories,
     AddRules,
     PermissionUpdate,
@@ -56,7 +56,10 @@ WRONG: list[tuple[Any, str]] = [
     (rules(rules=(RuleValue(5),)), "needs the name of a tool"),  # type: ignore[arg-type]
     (rules(rules=(RuleValue("Bash", 5),)), "is a text, not 5"),  # type: ignore[arg-type]
     (RemoveRules(rules=(), behavior="allow", destination="session"), "changes nothing"),
-    (SetMode(mode="nonsense", destination="session"), "mode 'nonsense' is not one of default"),
+    (
+        SetMode(mode="nonsense", destination="session"),
+        "mode 'nonsense' is not one of plan, dontAsk, default",
+    ),
     (SetMode(mode="delegate", destination="session"), "mode 'delegate' is not one of"),
     (SetMode(mode="plan", destination="policySettings"), "destination 'policySettings'"),
     (AddDirectories(directories=(), destination="session"), "changes nothing"),

@@ -47,8 +47,8 @@ def test_a_text_without_a_version_gives_none(text: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_answer_of_each_recorded_cli_is_read(version: str) -> None:
-    said = b"".join(e.line for e in scenario(version, "version") if e.direction == "out")
-    assert str(Version.parse(said.decode())) == version
+    output = b"".join(e.line for e in scenario(version, "version") if e.direction == "out")
+    assert str(Version.parse(output.decode())) == version
 
 
 def test_a_suffix_is_printed_but_does_not_count() -> None:
@@ -90,6 +90,7 @@ AT = {
     "allow_needs_input": "yyy..",
     "reinitialize_is_an_error": "yyy..",
     "cancels_queued": "...yy",
+    "client_composed": "....y",
     "merges_queued_prompts": "..yyy",
     "command_lifecycle": "...yy",
     "capabilities": "...yy",
@@ -114,6 +115,7 @@ AT = {
     "glob_and_grep": "yyy..",
     "schema_loops": "yyy..",
     "dies_on_bad_mcp_config": "yy...",
+    "applies_settings": "....y",
 }
 
 

@@ -41,7 +41,7 @@ HOW_INPUTS_LOOK = {
 }
 
 UNNAMED = {"unknown": "anything else", "malformed": "no JSON object"}
-_CITATION = re.compile(r" \(TRUTH [\d.]+\)")
+_CITATION = re.compile(r" \(CLI-\d+\)")
 
 
 def table() -> str:
@@ -54,8 +54,8 @@ def table() -> str:
 
 def table_in_document() -> str:
     """The section as it does stand in the document."""
-    _, found, rest = DOCUMENT.read_text().partition(MARK)
-    assert found, f"{DOCUMENT.name} has no place for the table"
+    _, matches, rest = DOCUMENT.read_text().partition(MARK)
+    assert matches, f"{DOCUMENT.name} has no place for the table"
     return rest
 
 

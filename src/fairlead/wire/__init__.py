@@ -2,7 +2,7 @@
 
 The files are the pipeline: `framing` cuts bytes into lines, `decode` turns a line into one
 of the values of `events`, `system`, `stream`, `blocks` and `control`; `inputs` are the values
-a host sends and `encode` writes them. `versions` knows what each CLI version can do.
+a host sends and `encode` writes them. `versions` lists what each CLI version does.
 """
 
 __all__: list[str] = []

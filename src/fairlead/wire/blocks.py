@@ -1,9 +1,8 @@
 """Content blocks: what a message of the model or of the user consists of.
 
-The same blocks stand in `assistant`, `user`, `content_block_start` and tool results. A block
-of a kind that is not listed here becomes an `UnknownBlock` that keeps everything. Fields may
-be missing or null on the wire, so all have defaults; `decode` is the only one who builds them
-from bytes.
+The same blocks occur in `assistant`, `user`, `content_block_start` and tool results. A block
+of a type that is not listed here becomes an `UnknownBlock` that keeps everything. Fields may be
+missing or null on the wire, so all have defaults. Only `decode` builds them from bytes.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ __all__ = [
 ]
 
 NEVER = "\ue000"
-"""Prefix of tags and names that no CLI writes (a private-use character): msgspec wants every
-member of a union tagged, and the `Unknown…` members must never match by themselves."""
+"""Prefix of tags and names that no CLI writes (a private-use character): msgspec requires a tag
+for every member of a union, and the `Unknown…` members must never match by themselves."""
 
 
 class Source(Struct, frozen=True, omit_defaults=True):
@@ -54,14 +53,14 @@ class Source(Struct, frozen=True, omit_defaults=True):
 
 
 class TextBlock(Struct, frozen=True, tag_field="type", tag="text", gc=False):
-    """Words."""
+    """Text."""
 
     text: str = ""
     citations: Any = None
 
 
 class ThinkingBlock(Struct, frozen=True, tag_field="type", tag="thinking", gc=False):
-    """The model's reasoning, where it is shown."""
+    """The model's reasoning, if it is shown."""
 
     thinking: str = ""
     signature: str | None = None
@@ -74,7 +73,7 @@ class RedactedThinkingBlock(Struct, frozen=True, tag_field="type", tag="redacted
 
 
 class ToolUseBlock(Struct, frozen=True, tag_field="type", tag="tool_use"):
-    """The model wants a tool to run; the CLI runs it."""
+    """A call of a tool by the model; the CLI runs it."""
 
     id: str = ""
     name: str = ""
@@ -90,7 +89,7 @@ class ServerToolUseBlock(Struct, frozen=True, tag_field="type", tag="server_tool
 
 
 class ServerToolResultBlock(Struct, frozen=True):
-    """Base of the results of tools that the API itself ran; they differ in their name only."""
+    """Base of the results of tools that the API itself ran; they differ only in their type."""
 
     tool_use_id: str = ""
     content: Any = None
@@ -99,25 +98,25 @@ class ServerToolResultBlock(Struct, frozen=True):
 class WebSearchToolResultBlock(
     ServerToolResultBlock, frozen=True, tag_field="type", tag="web_search_tool_result"
 ):
-    """What a web search found."""
+    """The result of a web search."""
 
 
 class WebFetchToolResultBlock(
     ServerToolResultBlock, frozen=True, tag_field="type", tag="web_fetch_tool_result"
 ):
-    """A page that was fetched."""
+    """A fetched web page."""
 
 
 class CodeExecutionToolResultBlock(
     ServerToolResultBlock, frozen=True, tag_field="type", tag="code_execution_tool_result"
 ):
-    """What a program did."""
+    """The result of a program."""
 
 
 class BashCodeExecutionToolResultBlock(
     ServerToolResultBlock, frozen=True, tag_field="type", tag="bash_code_execution_tool_result"
 ):
-    """What a shell command did."""
+    """The result of a shell command."""
 
 
 class TextEditorCodeExecutionToolResultBlock(
@@ -126,19 +125,19 @@ class TextEditorCodeExecutionToolResultBlock(
     tag_field="type",
     tag="text_editor_code_execution_tool_result",
 ):
-    """What an edit of a file did."""
+    """The result of an edit of a file."""
 
 
 class ToolSearchToolResultBlock(
     ServerToolResultBlock, frozen=True, tag_field="type", tag="tool_search_tool_result"
 ):
-    """The tools that a search for tools found."""
+    """The result of a search for tools."""
 
 
 class AdvisorToolResultBlock(
     ServerToolResultBlock, frozen=True, tag_field="type", tag="advisor_tool_result"
 ):
-    """What another model advises."""
+    """The advice of another model."""
 
 
 class ToolReferenceBlock(Struct, frozen=True, tag_field="type", tag="tool_reference"):
@@ -148,7 +147,7 @@ class ToolReferenceBlock(Struct, frozen=True, tag_field="type", tag="tool_refere
 
 
 class ImageBlock(Struct, frozen=True, tag_field="type", tag="image"):
-    """A picture."""
+    """An image."""
 
     source: Source | None = None
 
@@ -164,7 +163,7 @@ class DocumentBlock(Struct, frozen=True, tag_field="type", tag="document"):
 class UnknownBlock(
     Struct, frozen=True, tag_field="type", tag=f"{NEVER}block", forbid_unknown_fields=True
 ):
-    """A block of a kind Fairlead does not know, or one whose fields do not fit."""
+    """A block of an unknown type, or one whose fields are not valid."""
 
     type_name: str = ""
     data: Any = None
@@ -172,7 +171,7 @@ class UnknownBlock(
 
 
 class ToolResultBlock(Struct, frozen=True, tag_field="type", tag="tool_result"):
-    """What a tool gave back to the model."""
+    """The result of a tool."""
 
     tool_use_id: str = ""
     content: (
@@ -187,7 +186,7 @@ class ToolResultBlock(Struct, frozen=True, tag_field="type", tag="tool_result"):
 
     @property
     def text(self) -> str:
-        """Its words, pictures left out."""
+        """The text of the result, without images."""
         return text_of(self.content)
 
 
@@ -215,7 +214,7 @@ Content: TypeAlias = str | tuple[Block, ...] | None
 
 
 def text_of(content: Content) -> str:
-    """The words of a content, its other blocks left out."""
+    """The text of a content, without its other blocks."""
     if content is None:
         return ""
     if isinstance(content, str):

@@ -1,6 +1,6 @@
 """Control lines: requests of the CLI to the host, and its answers to the host's requests.
 
-A request is keyed by its `request_id` and stands until it is answered or withdrawn by a
+A request is keyed by its `request_id` and is open until it is answered or withdrawn by a
 `ControlCancelRequest`. The host's own half is in `inputs`.
 """
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class CanUseTool(Struct, frozen=True, tag_field="subtype", tag="can_use_tool"):
-    """May this tool run with this input? Also carries questions and plans."""
+    """Asks whether a tool may run with this input; also used for questions and plans."""
 
     tool_name: str
     input: dict[str, Any]
@@ -53,7 +53,7 @@ class CanUseTool(Struct, frozen=True, tag_field="subtype", tag="can_use_tool"):
 
 
 class HookCallback(Struct, frozen=True, tag_field="subtype", tag="hook_callback"):
-    """A hook that the host registered is due."""
+    """Calls a hook that the host registered."""
 
     callback_id: str
     input: dict[str, Any] | None = None
@@ -63,14 +63,14 @@ class HookCallback(Struct, frozen=True, tag_field="subtype", tag="hook_callback"
 
 
 class McpMessage(Struct, frozen=True, tag_field="subtype", tag="mcp_message"):
-    """A JSON-RPC message for an MCP server of the host; may be a response (TRUTH 1.8)."""
+    """A JSON-RPC message for an MCP server of the host; may be a response (CLI-807)."""
 
     server_name: str
     message: Any = None
 
 
 class Elicitation(Struct, frozen=True, tag_field="subtype", tag="elicitation"):
-    """An MCP server asks the user something."""
+    """An MCP server requests input from the user."""
 
     mcp_server_name: str = ""
     message: str = ""
@@ -85,7 +85,7 @@ class Elicitation(Struct, frozen=True, tag_field="subtype", tag="elicitation"):
 
 
 class RequestUserDialog(Struct, frozen=True, tag_field="subtype", tag="request_user_dialog"):
-    """The CLI wants one of its own dialogs shown; only kinds that the host declared."""
+    """Asks the host to show a dialog of the CLI; only kinds that the host declared."""
 
     dialog_kind: str = ""
     payload: dict[str, Any] | None = None
@@ -95,7 +95,7 @@ class RequestUserDialog(Struct, frozen=True, tag_field="subtype", tag="request_u
 class UnknownRequest(
     Struct, frozen=True, tag_field="subtype", tag=f"{NEVER}request", forbid_unknown_fields=True
 ):
-    """A request Fairlead does not know; it must be answered with an error, else the CLI waits."""
+    """An unknown request; it must be answered with an error, because the CLI waits."""
 
     subtype_name: str = ""
     data: Any = None
@@ -108,7 +108,7 @@ CliRequest: TypeAlias = (
 
 
 class ControlRequest(Message, frozen=True, kw_only=True, tag_field="type", tag="control_request"):
-    """The CLI asks the host."""
+    """A request of the CLI to the host."""
 
     request_id: str
     request: CliRequest
@@ -122,7 +122,7 @@ class PendingRequest(Struct, frozen=True):
 
 
 class ResponseBody(Struct, frozen=True):
-    """The inside of a control response."""
+    """The body of a control response."""
 
     subtype: str = ""
     request_id: str | None = None
@@ -135,7 +135,7 @@ class ResponseBody(Struct, frozen=True):
 
 
 class ControlResponse(Message, frozen=True, kw_only=True, tag_field="type", tag="control_response"):
-    """The CLI answers a request of the host; old versions may answer twice (TRUTH 1.2)."""
+    """The CLI's answer to a request of the host; old versions may answer twice (CLI-210)."""
 
     response: ResponseBody
 
@@ -143,7 +143,7 @@ class ControlResponse(Message, frozen=True, kw_only=True, tag_field="type", tag=
 class ControlCancelRequest(
     Message, frozen=True, kw_only=True, tag_field="type", tag="control_cancel_request"
 ):
-    """The CLI withdraws a request of its own."""
+    """The CLI withdraws one of its requests."""
 
     request_id: str
 

@@ -1,9 +1,9 @@
-"""One line to one typed value. Total: it never raises, whatever the bytes.
+"""Decodes one line to one typed value. Never raises, for any bytes.
 
-A ladder, each rung only where the one before fails: msgspec's typed decoding; node by node
-from plain values (`tolerant`), where the unknown becomes an `Unknown…` and the rest stays
-typed; the standard library's JSON (`json_text`) for what Node writes and msgspec refuses; and
-last `Malformed`. Every value carries the exact line.
+Each step is used only if the one before fails: msgspec's typed decoding; node by node from plain
+values (`tolerant`), where unknown parts become an `Unknown…` and the rest stays typed; the standard
+library's JSON (`json_text`) for what Node writes and msgspec refuses; and finally `Malformed`.
+Every value contains the exact line.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class _RequestHead(Struct, tag_field="type", tag="control_request"):
 
 
 def _known(union: Any) -> tuple[Any, ...]:
-    # A line that names itself `Malformed` or `Unknown…` must not pass for one.
+    # A line whose type is the tag of `Malformed` or `Unknown…` must not become one.
     return tuple(m for m in get_args(union) if not m.__struct_config__.tag.startswith(NEVER))
 
 
 # msgspec refuses two structs with one tag and two tag fields in one union, so `system` and
-# `control_request` take a second step by subtype. Both are rare beside stream events.
+# `control_request` are decoded in a second step by subtype. Both are rare.
 _TYPED = (*_known(events.Event), control.ControlResponse, control.ControlCancelRequest)
 _FIRST = msgspec.json.Decoder(Union[(*_TYPED, _SystemHead, _RequestHead)])
 _SYSTEM = msgspec.json.Decoder(Union[(*_known(system.System),)])
@@ -53,7 +53,7 @@ _SYSTEM_BY_SUBTYPE: dict[str, Any] = {
 
 
 def decode(line: bytes) -> AnyMessage:
-    """The message that a line holds, with the line kept in its `raw`."""
+    """The message of a line, with the exact line in its `raw`."""
     try:
         message: Any = _FIRST.decode(line)
         kind = type(message)
@@ -69,14 +69,13 @@ def decode(line: bytes) -> AnyMessage:
 
 
 def decode_lines(lines: list[bytes | Oversized]) -> list[AnyMessage]:
-    """The messages of many lines; blank lines say nothing and give none.
+    """The messages of many lines; blank lines are skipped.
 
-    The loop of `decode` once more, because this is where a host spends its time: one call per
-    chunk instead of one per line.
+    It repeats the code of `decode` for speed: one call per chunk instead of one per line.
     """
     first = _FIRST.decode
     second = _SYSTEM.decode
-    keep = force_setattr
+    set_raw = force_setattr
     messages: list[AnyMessage] = []
     append = messages.append
     for line in lines:
@@ -88,7 +87,7 @@ def decode_lines(lines: list[bytes | Oversized]) -> list[AnyMessage]:
             else:
                 if kind is _SystemHead:
                     message = second(line)  # type: ignore[arg-type]
-                keep(message, "raw", line)
+                set_raw(message, "raw", line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
             if isinstance(line, Oversized):
                 message = skipped(line)
@@ -101,7 +100,7 @@ def decode_lines(lines: list[bytes | Oversized]) -> list[AnyMessage]:
 
 
 def decode_object(data: Any) -> AnyMessage:
-    """The message that a plain object holds, as recordings and transcripts keep them."""
+    """The message of a plain object, as in recordings and transcripts."""
     try:
         return decode(write(data))
     except NotJson as problem:
@@ -109,7 +108,7 @@ def decode_object(data: Any) -> AnyMessage:
 
 
 def misfits(line: bytes) -> tuple[str, ...]:
-    """What of a line is unknown or does not fit its type, in words; empty if all of it fits."""
+    """Descriptions of the parts of a line that are unknown or have a wrong type."""
     message = decode(line)
     problems: list[str] = []
     _decode_slowly(line, problems)
@@ -121,7 +120,7 @@ def misfits(line: bytes) -> tuple[str, ...]:
 
 
 def skipped(line: Oversized) -> events.Malformed:
-    """The stand-in for a line that was longer than the limit."""
+    """The message that replaces a line longer than the limit."""
     problem = f"a line of {line.size:,} bytes is above the limit of {line.limit:,} and was skipped"
     return events.Malformed(raw=line.head, problem=problem, size=line.size)
 
@@ -147,21 +146,21 @@ def _from_object(data: dict[str, Any], problems: list[str]) -> AnyMessage:
             return _system(data, problems)
         if kind == "control_request":
             return build(control.ControlRequest, data, problems)  # type: ignore[no-any-return]
-        wanted = _BY_TYPE.get(kind) if isinstance(kind, str) else None
-        if wanted is None:
+        message_class = _BY_TYPE.get(kind) if isinstance(kind, str) else None
+        if message_class is None:
             return _unknown(data, "" if isinstance(kind, str) else "no type")
-        return build(wanted, data, problems)  # type: ignore[no-any-return]
+        return build(message_class, data, problems)  # type: ignore[no-any-return]
     except (Misfit, RecursionError) as misfit:
         return _unknown(data, str(misfit) or "nested too deep to be read")
 
 
 def _system(data: dict[str, Any], problems: list[str]) -> AnyMessage:
     subtype = data.get("subtype")
-    wanted = _SYSTEM_BY_SUBTYPE.get(subtype) if isinstance(subtype, str) else None
+    message_class = _SYSTEM_BY_SUBTYPE.get(subtype) if isinstance(subtype, str) else None
     problem = ""
-    if wanted is not None:
+    if message_class is not None:
         try:
-            return build(wanted, data, problems)  # type: ignore[no-any-return]
+            return build(message_class, data, problems)  # type: ignore[no-any-return]
         except Misfit as misfit:
             problem = str(misfit)
     return system.UnknownSystem(

@@ -1,8 +1,8 @@
-"""The host's values to lines, and a recording's lines back to values.
+"""Encodes the host's values to lines, and decodes the lines of a recording to values.
 
-One value is one line with one line end: never a blank line, never a second line end, because
-a CLI may take either for its death (TRUTH 1.9). `inputs` has already checked what is said; here
-everything inside must be JSON as it stands, or nothing is written. Reading is total.
+One value is one line with one line end: never a blank line or a second line end, because either
+ends some CLI versions (CLI-902). `inputs` has already checked the values; everything inside must
+be valid JSON, or nothing is written. Decoding never raises.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = ["decode_input", "encode", "to_object"]
 def encode(message: Input) -> bytes:
     """The line for a message, with its line end."""
     try:
-        # The standard library refuses what msgspec would change in silence (NaN to null, bytes
-        # to base64) or copy unread (`Raw`, which may hold a line end).
+        # The standard library refuses what msgspec would silently change (NaN to null, bytes
+        # to base64) or copy unchecked (`Raw`, which may contain a line end).
         text = json.dumps(
             to_object(message),
             ensure_ascii=False,
@@ -69,15 +69,15 @@ def to_object(message: Input) -> dict[str, Any]:
         return {"type": "control_response", "response": failure}
     if isinstance(message, SetEnvironment):
         return {"type": "update_environment_variables", "variables": message.variables}
-    raise UsageError(f"{type(message).__name__} is not something a host sends")
+    raise UsageError(f"a host cannot send a {type(message).__name__}")
 
 
 def decode_input(line: bytes) -> Input:
-    """The value that wrote a line, or a stand-in that keeps it if Fairlead did not write it."""
+    """The value of a line, or an `UnknownInput` with the line if Fairlead would not write it."""
     try:
         data = parse(line)
-        read = msgspec.convert(data, _UserLine | _RequestLine | _ResponseLine | _EnvironmentLine)
-        return _from_user(read, data, line) if isinstance(read, _UserLine) else read.value()
+        parsed = msgspec.convert(data, _UserLine | _RequestLine | _ResponseLine | _EnvironmentLine)
+        return _from_user(parsed, data, line) if isinstance(parsed, _UserLine) else parsed.value()
     except (NotJson, Misfit, msgspec.ValidationError, UsageError, RecursionError) as problem:
         return UnknownInput(raw=line, problem=str(problem))
 
@@ -94,6 +94,8 @@ def _prompt(prompt: Prompt) -> dict[str, Any]:
         line["priority"] = prompt.priority
     if prompt.should_query is not None:
         line["shouldQuery"] = prompt.should_query
+    if prompt.verbatim:
+        line["client_composed"] = True
     return line
 
 
@@ -103,10 +105,10 @@ def _block(block: Block) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """A struct inside a message, as permission updates are, in its wire form."""
+    """A struct inside a message, such as a permission update, as plain values."""
     tag = value.__struct_config__.tag if isinstance(value, Struct) else NEVER
     if isinstance(tag, str) and tag.startswith(NEVER):
-        raise TypeError(f"it holds a value of type {type(value).__name__}")
+        raise TypeError(f"it contains a value of type {type(value).__name__}")
     if isinstance(value, updates.PermissionUpdate):
         updates.check(value)
     return msgspec.to_builtins(value)
@@ -123,6 +125,7 @@ class _UserLine(Struct, tag_field="type", tag="user"):
     priority: Any = None
     should_query: Any = msgspec.field(default=None, name="shouldQuery")
     parent_tool_use_id: Any = None
+    client_composed: Any = None
 
 
 class _RequestLine(Struct, tag_field="type", tag="control_request"):
@@ -159,18 +162,19 @@ class _EnvironmentLine(Struct, tag_field="type", tag="update_environment_variabl
         return SetEnvironment(self.variables)
 
 
-def _from_user(read: _UserLine, data: Any, line: bytes) -> Input:
-    content = build(Content, read.message.content, [])
+def _from_user(parsed: _UserLine, data: Any, line: bytes) -> Input:
+    content = build(Content, parsed.message.content, [])
     try:
         prompt = Prompt(
-            uuid=read.uuid or "",
+            uuid=parsed.uuid or "",
             content=content,
-            priority=read.priority,
-            should_query=read.should_query,
-            parent_tool_use_id=read.parent_tool_use_id,
+            priority=parsed.priority,
+            should_query=parsed.should_query,
+            parent_tool_use_id=parsed.parent_tool_use_id,
+            verbatim=parsed.client_composed is True,
         )
         if to_object(prompt) == data:
             return prompt
     except UsageError:
-        pass  # another host may write what we would not: no uuid, one string, a tool's result
-    return ForeignPrompt(raw=line, uuid=read.uuid, content=content)
+        pass  # Another host may write other forms: no uuid, one string, a tool's result.
+    return ForeignPrompt(raw=line, uuid=parsed.uuid, content=content)

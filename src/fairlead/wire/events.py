@@ -1,13 +1,15 @@
 """What the CLI writes, one value per top-level `type` (control lines are in `control`).
 
-`system` lines are told apart by their `subtype` in `system`. All fields but the identifying
-ones are optional, because five CLI versions disagree about them: TRUTH 7 lists who sends what.
+`system` has the `system` lines, one value per `subtype`. All fields except the identifying ones are
+optional, because the five measured CLI versions differ: CLI-1400 lists which version sends which.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct, field
 
 from fairlead.wire.blocks import NEVER, Block, Content, text_of
@@ -42,20 +44,20 @@ __all__ = [
 
 
 class ApiMessage(Struct, frozen=True):
-    """A message of the model, or the part of it that one line carries."""
+    """A message of the model, or the part of it in one line."""
 
     id: str = ""
     model: str | None = None
     role: str | None = None
     content: tuple[Block, ...] = ()
     stop_reason: str | None = None
-    """Null on every line: the truth comes in `message_delta` and in the result (TRUTH 1.5)."""
+    """Null on every line: `message_delta` and the result have the value (CLI-501)."""
     usage: Usage | None = None
-    """Those of the start of the message, for the same reason."""
+    """The usage at the start of the message, for the same reason."""
 
 
 class Assistant(SessionMessage, frozen=True, tag_field="type", tag="assistant"):
-    """One finished block of the model's message; lines with the same `message.id` are one."""
+    """One finished block of a message; lines with the same `message.id` are one message."""
 
     message: ApiMessage = ApiMessage()
     parent_tool_use_id: str | None = None
@@ -80,7 +82,7 @@ class Assistant(SessionMessage, frozen=True, tag_field="type", tag="assistant"):
 
     @property
     def text(self) -> str:
-        """The words of this line."""
+        """The text of this line."""
         return text_of(self.message.content)
 
 
@@ -97,7 +99,7 @@ class User(SessionMessage, frozen=True, tag_field="type", tag="user"):
     message: UserMessage = UserMessage()
     parent_tool_use_id: str | None = None
     tool_use_result: Any = None
-    """An object on success, a string on failure, a list for MCP tools, or absent (TRUTH 1.10)."""
+    """An object on success, a string on failure, a list for MCP tools, or absent (CLI-1001)."""
     tool_result_meta: Any = None
     is_replay: bool | None = field(default=None, name="isReplay")
     is_synthetic: bool | None = field(default=None, name="isSynthetic")
@@ -110,7 +112,7 @@ class User(SessionMessage, frozen=True, tag_field="type", tag="user"):
 
     @property
     def text(self) -> str:
-        """The words of this line."""
+        """The text of this line."""
         return text_of(self.message.content)
 
 
@@ -123,7 +125,7 @@ class PermissionDenial(Struct, frozen=True):
 
 
 class Result(SessionMessage, frozen=True, tag_field="type", tag="result"):
-    """The end of a turn, which is not the end of the work: a turn may start by itself."""
+    """The end of a turn. The CLI may start further turns by itself."""
 
     subtype: str = ""
     is_error: bool = False
@@ -136,7 +138,7 @@ class Result(SessionMessage, frozen=True, tag_field="type", tag="result"):
     duration_api_ms: float | None = None
     ttft_ms: float | None = None
     total_cost_usd: float | None = None
-    """Cumulative, and may restart: take differences (TRUTH 1.5)."""
+    """Cumulative, and may restart: compute differences (CLI-508)."""
     usage: Usage | None = None
     model_usage: dict[str, ModelUsage] = field(default_factory=dict, name="modelUsage")
     permission_denials: tuple[PermissionDenial, ...] = ()
@@ -154,17 +156,17 @@ class Result(SessionMessage, frozen=True, tag_field="type", tag="result"):
 
     @property
     def ok(self) -> bool:
-        """Whether the turn succeeded: `subtype` and `is_error` must both say so (TRUTH 1.5)."""
+        """Whether the turn succeeded, by both `subtype` and `is_error` (CLI-506)."""
         return self.subtype == "success" and not self.is_error
 
     @property
     def text(self) -> str:
-        """The final answer, or else what went wrong."""
+        """The final answer, or the errors."""
         return self.result if self.result is not None else "\n".join(self.errors)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The uuids of the prompts this turn was about; empty on CLIs that do not say."""
+        """The uuids of the prompts of this turn; empty on CLIs that do not report them."""
         if self.user_message_uuids:
             return self.user_message_uuids
         return (self.user_message_uuid,) if self.user_message_uuid else ()
@@ -194,8 +196,17 @@ class ToolProgress(SessionMessage, frozen=True, tag_field="type", tag="tool_prog
     subagent_retry: Any = None
 
 
+class _LimitWindow(Struct, frozen=True, rename="camel"):
+    """One usage window of the account."""
+
+    utilization: float | None = None
+    """The used part, from 0 to 1."""
+    resets_at: float | None = None
+    status: str | None = None
+
+
 class RateLimitInfo(Struct, frozen=True, rename="camel"):
-    """Where the account stands in its usage window."""
+    """How much of its usage window the account has used."""
 
     status: str | None = None
     resets_at: float | None = None
@@ -206,6 +217,18 @@ class RateLimitInfo(Struct, frozen=True, rename="camel"):
     overage_disabled_reason: str | None = None
     is_using_overage: bool | None = None
     surpassed_threshold: float | None = None
+    unified_windows: Any = None
+    """All windows of the account by name, as the CLI writes them (CLI-1701); see `windows`."""
+
+    @property
+    def windows(self) -> dict[str, _LimitWindow]:
+        """The windows that can be understood, such as `five_hour` and `seven_day`."""
+        known = {}
+        windows = self.unified_windows if isinstance(self.unified_windows, dict) else {}
+        for name, window in windows.items():
+            with contextlib.suppress(msgspec.ValidationError):
+                known[name] = msgspec.convert(window, _LimitWindow)
+        return known
 
 
 class RateLimitEvent(SessionMessage, frozen=True, tag_field="type", tag="rate_limit_event"):
@@ -215,13 +238,13 @@ class RateLimitEvent(SessionMessage, frozen=True, tag_field="type", tag="rate_li
 
 
 class PromptSuggestion(SessionMessage, frozen=True, tag_field="type", tag="prompt_suggestion"):
-    """What the user might ask next; comes after the result."""
+    """A suggestion for the next prompt; sent after the result."""
 
     suggestion: str = ""
 
 
 class ToolUseSummary(SessionMessage, frozen=True, tag_field="type", tag="tool_use_summary"):
-    """A few words for a group of tool calls."""
+    """A short label for a group of tool calls."""
 
     summary: str = ""
     preceding_tool_use_ids: tuple[str, ...] = ()
@@ -229,7 +252,7 @@ class ToolUseSummary(SessionMessage, frozen=True, tag_field="type", tag="tool_us
 
 
 class AuthStatus(SessionMessage, frozen=True, tag_field="type", tag="auth_status"):
-    """How a sign-in goes."""
+    """The progress of a sign-in."""
 
     is_authenticating: bool | None = field(default=None, name="isAuthenticating")
     output: tuple[str, ...] = ()
@@ -237,7 +260,7 @@ class AuthStatus(SessionMessage, frozen=True, tag_field="type", tag="auth_status
 
 
 class ConversationReset(SessionMessage, frozen=True, tag_field="type", tag="conversation_reset"):
-    """The conversation was cleared; the new session id comes with the next init (TRUTH 4.30)."""
+    """The conversation was cleared; the new session id comes with the next init (CLI-604)."""
 
     new_conversation_id: str | None = None
     trigger: str | None = None
@@ -246,7 +269,7 @@ class ConversationReset(SessionMessage, frozen=True, tag_field="type", tag="conv
 
 
 class CommandLifecycle(SessionMessage, frozen=True, tag_field="type", tag="command_lifecycle"):
-    """What became of a prompt that was sent with a uuid."""
+    """The state of a prompt that was sent with a uuid."""
 
     command_uuid: str = ""
     state: str = ""
@@ -260,7 +283,7 @@ class ActiveGoal(SessionMessage, frozen=True, tag_field="type", tag="active_goal
 
 
 class Tombstone(SessionMessage, frozen=True, tag_field="type", tag="tombstone"):
-    """A message shown before is withdrawn."""
+    """An earlier message is withdrawn."""
 
     message: Any = None
 
@@ -273,11 +296,11 @@ class TranscriptMirror(Message, frozen=True, tag_field="type", tag="transcript_m
 
 
 class KeepAlive(Message, frozen=True, tag_field="type", tag="keep_alive"):
-    """The CLI is alive."""
+    """A sign that the CLI is running."""
 
 
 class Unknown(SessionMessage, frozen=True, tag_field="type", tag=f"{NEVER}unknown"):
-    """A line of a type Fairlead does not know, or one whose fields do not fit; nothing is lost."""
+    """A line of an unknown type, or one whose fields are not valid; nothing is lost."""
 
     type_name: str = ""
     problem: str = ""
@@ -290,7 +313,7 @@ class Unknown(SessionMessage, frozen=True, tag_field="type", tag=f"{NEVER}unknow
 
 
 class Malformed(Message, frozen=True, tag_field="type", tag=f"{NEVER}malformed"):
-    """A line that is not a JSON object: noise on stdout, or a line above the limit."""
+    """A line that is not a JSON object: other output on stdout, or a line above the limit."""
 
     problem: str = ""
     size: int = 0
@@ -298,12 +321,12 @@ class Malformed(Message, frozen=True, tag_field="type", tag=f"{NEVER}malformed")
 
     @property
     def type(self) -> str:
-        """There is none."""
+        """Always empty."""
         return ""
 
     @property
     def data(self) -> Any:
-        """There is no object; the text stands in `raw`."""
+        """Always None; the text is in `raw`."""
         return None
 
 

@@ -1,22 +1,22 @@
-"""Cut a byte stream into lines at the byte `\\n`, and at nothing else.
+"""Splits a byte stream into lines, only at the byte `\\n`.
 
-Pure: bytes in, lines out, no decoding. Any chunking of the same bytes gives the same lines.
-A line above the limit is skipped to its end and reported as an `Oversized`, then reading goes
-on. A `\\r` before the line end stays: JSON takes it for white space, and the raw line is kept
-exactly as it came. Above: `decode`. Below: whoever reads the pipe.
+Pure: bytes in, lines out, no decoding. Any chunking of the same bytes gives the same lines. A line
+above the limit is skipped to its end and reported as an `Oversized`, then reading continues. A
+`\\r` before the line end stays: it is white space in JSON, and the raw line is kept unchanged.
+Above: `decode`. Below: the code that reads the pipe.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-__all__ = ["DEFAULT_LINE_LIMIT", "KEPT_OF_OVERSIZED", "LineSplitter", "Oversized"]
+__all__ = ["DEFAULT_LINE_LIMIT", "OVERSIZED_HEAD_BYTES", "LineSplitter", "Oversized"]
 
 DEFAULT_LINE_LIMIT = 64 * 1024 * 1024
 """Bytes in one line. The longest real line seen is 132 KB; an image or a large file read
 can reach some tens of megabytes. The limit only guards against a line that never ends."""
 
-KEPT_OF_OVERSIZED = 1024
+OVERSIZED_HEAD_BYTES = 1024
 """Bytes kept from the start of a skipped line, enough to see what it was."""
 
 
@@ -29,7 +29,7 @@ class Oversized(msgspec.Struct, frozen=True):
 
 
 class LineSplitter:
-    """Collects chunks and gives out whole lines without their line end."""
+    """Collects chunks and returns whole lines without their line end."""
 
     __slots__ = ("_head", "_held", "_limit", "_parts", "_skipping")
 
@@ -75,10 +75,10 @@ class LineSplitter:
     def _hold(self, part: bytes) -> None:
         self._held += len(part)
         if self._skipping:
-            self._head += part[: KEPT_OF_OVERSIZED - len(self._head)]
+            self._head += part[: OVERSIZED_HEAD_BYTES - len(self._head)]
         elif self._held > self._limit:
-            kept = (one[:KEPT_OF_OVERSIZED] for one in (*self._parts, part))
-            self._head = b"".join(kept)[:KEPT_OF_OVERSIZED]
+            heads = (piece[:OVERSIZED_HEAD_BYTES] for piece in (*self._parts, part))
+            self._head = b"".join(heads)[:OVERSIZED_HEAD_BYTES]
             self._parts.clear()
             self._skipping = True
         elif part:
@@ -96,4 +96,4 @@ class LineSplitter:
         self._held = 0
 
     def _skipped(self, line: bytes) -> Oversized:
-        return Oversized(head=line[:KEPT_OF_OVERSIZED], size=len(line), limit=self._limit)
+        return Oversized(head=line[:OVERSIZED_HEAD_BYTES], size=len(line), limit=self._limit)

@@ -1,10 +1,10 @@
 """What a host writes to the CLI's stdin. Strict: a value that would kill a CLI cannot be built.
 
 On 2.1.38 a blank line, an unknown type, a JSON array or a `control_cancel_request` ends the
-process in the middle of a turn, and on every version a line that is not JSON does (TRUTH 1.9).
-So there are just these five values, each checked when it is made; `encode` writes them and
-`decode_input` reads them back. What other hosts write is read too, and never sent: a user
-message that Fairlead would have put otherwise is a `ForeignPrompt`, the rest `UnknownInput`.
+process in the middle of a turn, and on every version a line that is not JSON does (CLI-901).
+So there are just these five values, each checked when it is created; `encode` writes them and
+`decode_input` reads them back. Lines of other hosts are read too, but never sent: a user message
+in another form is a `ForeignPrompt`, any other line an `UnknownInput`.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _SUBTYPE = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def is_uuid(text: object) -> bool:
-    """Whether a text is a UUID as the CLI writes and wants them."""
+    """Whether a text is a UUID in the form of the CLI."""
     return isinstance(text, str) and _UUID.fullmatch(text) is not None
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
     """A message of the user.
 
-    Its uuid must be fresh: a CLI drops a message whose uuid it has seen without a word
-    (TRUTH 1.2), which also makes it safe to write the same one twice.
+    Its uuid must be new: a CLI silently drops a message whose uuid it has seen (CLI-202), which
+    also makes it safe to write the same message twice.
     """
 
     uuid: str
@@ -69,6 +69,9 @@ class Prompt(Struct, frozen=True, kw_only=True):
     priority: str | None = None
     should_query: bool | None = None
     parent_tool_use_id: str | None = None
+    verbatim: bool = False
+    """Sent as `client_composed`: from 2.1.325 on the CLI then expands no `@path` and runs no
+    command in it. `fairlead.host.engine.verbatim` has what earlier versions need."""
 
     def __post_init__(self) -> None:
         if not is_uuid(self.uuid):
@@ -83,10 +86,12 @@ class Prompt(Struct, frozen=True, kw_only=True):
             raise UsageError(f"should_query is true, false or none, not {self.should_query!r}")
         if not isinstance(self.parent_tool_use_id, str | None):
             raise UsageError(f"parent_tool_use_id is a text, not {self.parent_tool_use_id!r}")
+        if not isinstance(self.verbatim, bool):
+            raise UsageError(f"verbatim is true or false, not {self.verbatim!r}")
 
     @property
     def text(self) -> str:
-        """The words of the prompt, its images and documents left out."""
+        """The text of the prompt, without its images and documents."""
         return text_of(self.content)
 
 
@@ -132,7 +137,7 @@ class AnswerError(Struct, frozen=True, kw_only=True):
 
 
 class SetEnvironment(Struct, frozen=True):
-    """New environment variables for the CLI, which takes only some of them."""
+    """New environment variables for the CLI, which accepts only some of them."""
 
     variables: dict[str, str]
 
@@ -144,7 +149,7 @@ class SetEnvironment(Struct, frozen=True):
 
 
 class ForeignPrompt(Struct, frozen=True, kw_only=True):
-    """A message of the user as another host wrote it: with no uuid, say, or in one string."""
+    """A message of the user from another host, for example without a uuid or as one string."""
 
     raw: bytes
     content: Content
@@ -152,7 +157,7 @@ class ForeignPrompt(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The words of the prompt, its images and documents left out."""
+        """The text of the prompt, without its images and documents."""
         return text_of(self.content)
 
 
@@ -181,17 +186,19 @@ def _check_object(what: str, value: object) -> None:
 def _check_block(block: Block) -> None:
     if isinstance(block, TextBlock):
         if not block.text or not isinstance(block.text, str):
-            raise UsageError("a prompt cannot hold an empty text")
+            raise UsageError("the prompt is empty, or contains an empty text")
     elif isinstance(block, ImageBlock):
         source = _checked_source("image", block.source)
         if source.type == "base64" and source.media_type not in IMAGE_MEDIA_TYPES:
-            known = ", ".join(IMAGE_MEDIA_TYPES)
-            raise UsageError(f"an image is one of {known}, not {source.media_type!r}")
+            allowed = ", ".join(IMAGE_MEDIA_TYPES)
+            raise UsageError(f"an image is one of {allowed}, not {source.media_type!r}")
     elif isinstance(block, DocumentBlock):
         _checked_source("document", block.source)
     else:
-        # The CLI throws a tool result of the host away (TRUTH 1.2).
-        raise UsageError(f"a prompt holds text, images and documents, not {type(block).__name__}")
+        # The CLI discards a tool result of the host (CLI-223).
+        raise UsageError(
+            f"a prompt contains text, images and documents, not {type(block).__name__}"
+        )
 
 
 def _checked_source(what: str, source: Source | None) -> Source:

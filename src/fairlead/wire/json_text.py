@@ -1,9 +1,9 @@
-"""JSON text to plain values and back, for everything Node can write and fast parsers refuse.
+"""Parses and writes JSON, including texts that Node writes and fast parsers refuse.
 
 `parse` takes what msgspec takes; what it refuses (lone surrogates that `JSON.stringify` writes
 when a text is cut inside an emoji, NaN, a byte order mark, bytes that are not UTF-8, a number
 without end) goes through the standard library, and surrogates become U+FFFD so that the value
-can be written again. `write` is its inverse. Knows nothing of messages.
+can be written again. `write` is its inverse. Knows nothing about messages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotJson(ValueError):
-    """The text is not JSON, or is nested too deep to be read."""
+    """The text is not JSON, or is nested too deeply."""
 
 
 def parse(text: bytes) -> Any:
@@ -65,7 +65,7 @@ def _without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_without_surrogates(one) for one in value]
+        return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
         return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
     return value

@@ -1,19 +1,23 @@
 """The base of every line the CLI writes: its exact bytes, and its whole object on demand.
 
-Typed fields cover what a host needs; whatever else a line holds stays reachable through
-`data`, so nothing the CLI says is lost when it learns a new field.
+Typed fields cover what a host needs; all other fields of a line are in `data`, so that new fields
+of the CLI are not lost.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from fairlead.wire.blocks import NEVER
 from fairlead.wire.json_text import NotJson, parse
 
-__all__ = ["Message", "SessionMessage"]
+__all__ = ["Message", "SessionMessage", "short_repr"]
+
+_VALUE_CHARACTERS = 120
+_REPR_CHARACTERS = 400
 
 
 class Message(Struct, frozen=True):
@@ -22,6 +26,10 @@ class Message(Struct, frozen=True):
     raw: bytes = field(default=b"", name=f"{NEVER}raw")
     """The exact line, without its line end."""
 
+    def __repr__(self) -> str:
+        """A short form: the fields that differ from their defaults, without the line itself."""
+        return short_repr(self)
+
     @property
     def type(self) -> str:
         """The line's `type`, as the CLI wrote it."""
@@ -29,10 +37,10 @@ class Message(Struct, frozen=True):
 
     @property
     def data(self) -> Any:
-        """The whole line as plain values, with the fields that have no typed twin.
+        """The whole line as plain values, including the fields without a typed counterpart.
 
-        None where there are no values to give: the line is nested too deep for the stack that
-        is left, or the message was not read from a line.
+        None if the line is nested too deeply for the remaining stack, or if the message was not
+        read from a line.
         """
         try:
             return parse(self.raw)
@@ -41,7 +49,24 @@ class Message(Struct, frozen=True):
 
 
 class SessionMessage(Message, frozen=True):
-    """A line that belongs to a session and has an id of its own."""
+    """A line that belongs to a session and has its own id."""
 
     uuid: str | None = None
     session_id: str | None = None
+
+
+def short_repr(message: Message) -> str:
+    """A message with the fields that differ from their defaults, each value shortened."""
+    parts: list[str] = []
+    for info in msgspec.structs.fields(message):
+        value = getattr(message, info.name)
+        if info.name == "raw" or value in (None, (), {}, info.default):
+            continue
+        text = repr(value)
+        if len(text) > _VALUE_CHARACTERS:
+            text = f"{text[:_VALUE_CHARACTERS]}…"
+        parts.append(f"{info.name}={text}")
+    fields = ", ".join(parts)
+    if len(fields) > _REPR_CHARACTERS:
+        fields = f"{fields[:_REPR_CHARACTERS]}…"
+    return f"{type(message).__name__}({fields})"

@@ -1,8 +1,8 @@
-"""One line of a recording: what went over a pipe, when, and in which direction.
+"""One line of a recording: the line, its time and its direction.
 
-Two forms are read: `{"t", "dir", "line"}` with the exact text (or `base64`, where it is not
+Two forms are read: `{"t", "dir", "line"}` with the exact text (or `base64` if it is not
 UTF-8), which Fairlead writes, and `{"t", "dir", "msg"}` with the object, which the golden
-recordings have. `out` is the CLI, `in` the host; other directions carry notes. Pure.
+recordings have. `out` is the CLI, `in` the host; other directions are notes. Pure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Recorded(Struct, frozen=True):
 
 
 def read_recorded(text: bytes) -> Recorded:
-    """The entry that a line of a recording holds; raises `UsageError` for anything else."""
+    """Parse a line of a recording; raises `UsageError` for anything else."""
     try:
         entry = parse(text)
         at, direction = float(entry["t"]), str(entry["dir"])
@@ -52,7 +52,7 @@ def write_recorded(at: float, direction: str, line: bytes) -> str:
 
 
 def line_of(entry: dict[str, Any]) -> bytes:
-    """The bytes that went over the pipe; `_raw` and `_hex` stand for what was no JSON object."""
+    """The bytes of the line; `_raw` and `_hex` contain lines that are not JSON objects."""
     if "line" in entry:
         return str(entry["line"]).encode("utf-8", "replace")
     if "base64" in entry:

@@ -1,7 +1,7 @@
-"""The API's own streaming events, as they come inside a `stream_event` line.
+"""The API's own streaming events, inside a `stream_event` line.
 
-They come only with partial messages switched on. This is the hot path: one text delta is one
-line. `events` holds the envelope; `decode` builds all of it.
+The CLI sends them only if partial messages are enabled. This is the hot path: one text delta is one
+line. `events` has the envelope; `decode` builds all of it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ __all__ = [
 
 
 class TextDelta(Struct, frozen=True, tag_field="type", tag="text_delta", gc=False):
-    """More words of a text block."""
+    """More text of a text block."""
 
     text: str = ""
 
 
 class ThinkingDelta(Struct, frozen=True, tag_field="type", tag="thinking_delta", gc=False):
-    """More words of a thinking block."""
+    """More text of a thinking block."""
 
     thinking: str = ""
 
@@ -69,7 +69,7 @@ class CitationsDelta(Struct, frozen=True, tag_field="type", tag="citations_delta
 class UnknownDelta(
     Struct, frozen=True, tag_field="type", tag=f"{NEVER}delta", forbid_unknown_fields=True
 ):
-    """A delta of a kind Fairlead does not know."""
+    """A delta of an unknown type."""
 
     type_name: str = ""
     data: Any = None
@@ -82,7 +82,7 @@ Delta: TypeAlias = (
 
 
 class ApiMessageHead(Struct, frozen=True):
-    """What is known of a message when it begins."""
+    """The fields of a message that are known when it begins."""
 
     id: str = ""
     model: str | None = None
@@ -97,7 +97,7 @@ class MessageStart(Struct, frozen=True, tag_field="type", tag="message_start"):
 
 
 class ContentBlockStart(Struct, frozen=True, tag_field="type", tag="content_block_start"):
-    """A block begins; its content so far is empty or the start of it."""
+    """A block begins; it has no content yet, or its beginning."""
 
     index: int = 0
     content_block: Block | None = None
@@ -117,14 +117,14 @@ class ContentBlockStop(Struct, frozen=True, tag_field="type", tag="content_block
 
 
 class MessageDeltaFields(Struct, frozen=True):
-    """What becomes known when a message ends."""
+    """The fields of a message that are known when it ends."""
 
     stop_reason: str | None = None
     stop_sequence: str | None = None
 
 
 class MessageDelta(Struct, frozen=True, tag_field="type", tag="message_delta"):
-    """How the message ended, and its true token counts."""
+    """The stop reason of the message, and its final token counts."""
 
     delta: MessageDeltaFields | None = None
     usage: Usage | None = None
@@ -135,11 +135,11 @@ class MessageStop(Struct, frozen=True, tag_field="type", tag="message_stop"):
 
 
 class Ping(Struct, frozen=True, tag_field="type", tag="ping"):
-    """The API is alive."""
+    """A sign that the connection is open."""
 
 
 class StreamError(Struct, frozen=True, tag_field="type", tag="error"):
-    """The API broke off."""
+    """The API ended the stream with an error."""
 
     error: Any = None
 
@@ -147,7 +147,7 @@ class StreamError(Struct, frozen=True, tag_field="type", tag="error"):
 class UnknownApiEvent(
     Struct, frozen=True, tag_field="type", tag=f"{NEVER}event", forbid_unknown_fields=True
 ):
-    """An event of a kind Fairlead does not know."""
+    """An event of an unknown type."""
 
     type_name: str = ""
     data: Any = None

@@ -1,7 +1,7 @@
 """The `system` lines, one value per `subtype`.
 
-Public subtypes of the CLI have a type of their own, and so have the few internal ones that a
-person would want to see; every other becomes an `UnknownSystem`. Built by `decode` only.
+Public subtypes of the CLI have their own class, as have the few internal ones that are useful to
+users; any other subtype becomes an `UnknownSystem`. Only `decode` builds them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class PluginInfo(Struct, frozen=True):
 
 
 class Init(SystemMessage, frozen=True, tag_field="subtype", tag="init"):
-    """A turn begins; comes with every turn and never before the first prompt (TRUTH 1.1)."""
+    """A turn begins; sent with every turn, but not before the first prompt (CLI-105)."""
 
     cwd: str | None = None
     tools: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Init(SystemMessage, frozen=True, tag_field="subtype", tag="init"):
 
 
 class CompactMetadata(Struct, frozen=True):
-    """What a compaction did."""
+    """The figures of a compaction."""
 
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -130,14 +130,14 @@ class CompactMetadata(Struct, frozen=True):
 
 
 class CompactBoundary(SystemMessage, frozen=True, tag_field="subtype", tag="compact_boundary"):
-    """The conversation before this point was summarised."""
+    """The conversation before this point was summarized."""
 
     compact_metadata: CompactMetadata | None = None
     logical_parent_uuid: str | None = None
 
 
 class Status(SystemMessage, frozen=True, tag_field="subtype", tag="status"):
-    """The CLI compacts, requests, or is done with it; also tells a new permission mode."""
+    """The CLI starts or finishes compacting or a request; also reports a new permission mode."""
 
     status: str | None = None
     permission_mode: str | None = field(default=None, name="permissionMode")
@@ -147,7 +147,7 @@ class Status(SystemMessage, frozen=True, tag_field="subtype", tag="status"):
 
 
 class ApiRetry(SystemMessage, frozen=True, tag_field="subtype", tag="api_retry"):
-    """The API failed and will be asked again after a delay."""
+    """A request to the API failed and will be retried after a delay."""
 
     attempt: int = 0
     max_retries: int | None = None
@@ -160,7 +160,7 @@ class ApiRetry(SystemMessage, frozen=True, tag_field="subtype", tag="api_retry")
 class ControlRequestProgress(
     SystemMessage, frozen=True, tag_field="subtype", tag="control_request_progress"
 ):
-    """A control request of ours takes its time."""
+    """A control request of the host is still being processed."""
 
     request_id: str = ""
     status: str | None = None
@@ -173,7 +173,7 @@ class ControlRequestProgress(
 class ModelRefusalFallback(
     SystemMessage, frozen=True, tag_field="subtype", tag="model_refusal_fallback"
 ):
-    """The model refused, another one answers; names the messages that no longer count."""
+    """The model refused and another one answers; lists the messages that are withdrawn."""
 
     trigger: str | None = None
     direction: str | None = None
@@ -191,7 +191,7 @@ class ModelRefusalFallback(
 class ModelRefusalNoFallback(
     SystemMessage, frozen=True, tag_field="subtype", tag="model_refusal_no_fallback"
 ):
-    """The model refused, and nobody else answers."""
+    """The model refused, and no other model answers."""
 
     original_model: str | None = None
     request_id: str | None = None
@@ -202,7 +202,7 @@ class ModelRefusalNoFallback(
 
 
 class ModelFallback(SystemMessage, frozen=True, tag_field="subtype", tag="model_fallback"):
-    """Another model answers, because the chosen one could not."""
+    """Another model answers, because the selected one could not."""
 
     trigger: str | None = None
     original_model: str | None = None
@@ -213,13 +213,13 @@ class ModelFallback(SystemMessage, frozen=True, tag_field="subtype", tag="model_
 class LocalCommandOutput(
     SystemMessage, frozen=True, tag_field="subtype", tag="local_command_output"
 ):
-    """The text of a slash command."""
+    """The output of a slash command."""
 
     content: str = ""
 
 
 class HookStarted(SystemMessage, frozen=True, tag_field="subtype", tag="hook_started"):
-    """A command hook runs."""
+    """A command hook was started."""
 
     hook_id: str = ""
     hook_name: str = ""
@@ -227,7 +227,7 @@ class HookStarted(SystemMessage, frozen=True, tag_field="subtype", tag="hook_sta
 
 
 class HookProgress(SystemMessage, frozen=True, tag_field="subtype", tag="hook_progress"):
-    """What a command hook has written so far."""
+    """The output of a command hook so far."""
 
     hook_id: str = ""
     hook_name: str = ""
@@ -251,7 +251,7 @@ class HookResponse(SystemMessage, frozen=True, tag_field="subtype", tag="hook_re
 
 
 class PluginInstall(SystemMessage, frozen=True, tag_field="subtype", tag="plugin_install"):
-    """How the installation of a plugin goes."""
+    """The progress of a plugin's installation."""
 
     status: str | None = None
     name: str | None = None
@@ -259,7 +259,7 @@ class PluginInstall(SystemMessage, frozen=True, tag_field="subtype", tag="plugin
 
 
 class TaskUsage(Struct, frozen=True):
-    """What a background task has used."""
+    """The usage of a background task."""
 
     total_tokens: int | None = None
     tool_uses: int | None = None
@@ -308,7 +308,7 @@ class TaskPatch(Struct, frozen=True):
 
 
 class TaskUpdated(SystemMessage, frozen=True, tag_field="subtype", tag="task_updated"):
-    """A task changed; its end may be told only here."""
+    """A task changed; its end may be reported only here."""
 
     task_id: str = ""
     run_id: str | None = None
@@ -350,7 +350,7 @@ class BackgroundTasksChanged(
 
 
 class ThinkingTokens(SystemMessage, frozen=True, tag_field="subtype", tag="thinking_tokens"):
-    """About how much the model has thought, where the text is withheld."""
+    """An estimate of the thinking tokens if the text is hidden."""
 
     estimated_tokens: int | None = None
     estimated_tokens_delta: int | None = None
@@ -360,7 +360,7 @@ class ThinkingTokens(SystemMessage, frozen=True, tag_field="subtype", tag="think
 class SessionStateChanged(
     SystemMessage, frozen=True, tag_field="subtype", tag="session_state_changed"
 ):
-    """Idle, running, or waiting for the user: the best sign of life there is (TRUTH 6)."""
+    """Idle, running, or waiting for the user: the most reliable report of activity (CLI-525)."""
 
     state: str | None = None
 
@@ -390,7 +390,7 @@ class WorkerShuttingDown(
 
 
 class CommandsChanged(SystemMessage, frozen=True, tag_field="subtype", tag="commands_changed"):
-    """The slash commands are now these."""
+    """The list of slash commands has changed."""
 
     commands: tuple[Any, ...] = ()
 
@@ -414,7 +414,7 @@ class FilesPersisted(SystemMessage, frozen=True, tag_field="subtype", tag="files
 
 
 class MemoryRecall(SystemMessage, frozen=True, tag_field="subtype", tag="memory_recall"):
-    """Memories that were brought into the turn."""
+    """Memories that were added to the turn."""
 
     mode: str | None = None
     memories: tuple[Any, ...] | None = None
@@ -423,14 +423,14 @@ class MemoryRecall(SystemMessage, frozen=True, tag_field="subtype", tag="memory_
 class ElicitationComplete(
     SystemMessage, frozen=True, tag_field="subtype", tag="elicitation_complete"
 ):
-    """A question that was answered in a browser is done."""
+    """An elicitation that was answered in a browser is complete."""
 
     mcp_server_name: str | None = None
     elicitation_id: str | None = None
 
 
 class PermissionDenied(SystemMessage, frozen=True, tag_field="subtype", tag="permission_denied"):
-    """A tool call was denied without asking anyone."""
+    """A tool call was denied without a permission request."""
 
     tool_name: str = ""
     tool_use_id: str = ""
@@ -462,7 +462,7 @@ class Informational(SystemMessage, frozen=True, tag_field="subtype", tag="inform
 
 
 class TurnPreempted(SystemMessage, frozen=True, tag_field="subtype", tag="turn_preempted"):
-    """A quick follow-up stopped the turn."""
+    """A new prompt preempted the turn."""
 
     reason: str | None = None
     preempted_by_uuid: str | None = None
@@ -470,7 +470,7 @@ class TurnPreempted(SystemMessage, frozen=True, tag_field="subtype", tag="turn_p
 
 
 class UnknownSystem(SystemMessage, frozen=True, tag_field="subtype", tag=f"{NEVER}system"):
-    """A subtype Fairlead does not know, or one whose fields do not fit; nothing is lost."""
+    """An unknown subtype, or one whose fields are not valid; nothing is lost."""
 
     subtype_name: str = ""
     problem: str = ""

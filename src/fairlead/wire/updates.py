@@ -1,26 +1,29 @@
-"""Changes to the CLI's permission rules, as they travel in suggestions and in answers.
+"""Changes to the CLI's permission rules, in suggestions and in answers.
 
-The same shapes come in (`permission_suggestions`) and go out (`updatedPermissions`). Coming in,
-what does not fit is an `UnknownUpdate` as a whole: no field has a default, because a rule that
-is read in part would say something else. Going out they are strict, because 2.1.38 takes an
-unknown destination for a denial of the whole call (TRUTH 1.3): `check` raises.
+Both `permission_suggestions` (incoming) and `updatedPermissions` (outgoing) have this form. An
+incoming update that is not valid becomes an `UnknownUpdate` as a whole: a rule that is read in part
+would have another meaning. Outgoing updates are checked strictly (`check` raises), because 2.1.38
+treats an unknown destination as a denial of the whole call (CLI-305).
+`permissions/rules/updates` applies them to rules.
 """
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct, field, structs
 
 from fairlead.errors import UsageError
 from fairlead.wire.blocks import NEVER
+from fairlead.wire.modes import MODES
 
 __all__ = [
     "BEHAVIORS",
     "DESTINATIONS",
-    "MODES",
     "AddDirectories",
     "AddRules",
+    "KnownUpdate",
     "PermissionUpdate",
     "RemoveDirectories",
     "RemoveRules",
@@ -29,16 +32,22 @@ __all__ = [
     "SetMode",
     "UnknownUpdate",
     "check",
+    "read",
     "with_destination",
 ]
 
 DESTINATIONS = ("session", "localSettings", "projectSettings", "userSettings", "cliArg")
 BEHAVIORS = ("allow", "deny", "ask")
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")
 
 
-class RuleValue(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One rule: a tool, and what of it; no content means the whole tool."""
+class RuleValue(
+    Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
+):
+    """One rule: a tool and a content; without a content, the rule is for the whole tool.
+
+    Read completely or not at all: if an unreadable content or an unknown field were ignored, the
+    rule would allow more than intended.
+    """
 
     tool_name: str
     rule_content: str | None = None
@@ -60,7 +69,7 @@ class AddRules(Struct, frozen=True, kw_only=True, tag_field="type", tag="addRule
 
 
 class ReplaceRules(Struct, frozen=True, kw_only=True, tag_field="type", tag="replaceRules"):
-    """Replace the rules of one behaviour in one scope."""
+    """Replace the rules of one behavior in one scope."""
 
     rules: tuple[RuleValue, ...]
     behavior: str
@@ -68,7 +77,7 @@ class ReplaceRules(Struct, frozen=True, kw_only=True, tag_field="type", tag="rep
 
 
 class RemoveRules(Struct, frozen=True, kw_only=True, tag_field="type", tag="removeRules"):
-    """Take rules out of one scope."""
+    """Remove rules from one scope."""
 
     rules: tuple[RuleValue, ...]
     behavior: str
@@ -92,7 +101,7 @@ class AddDirectories(Struct, frozen=True, kw_only=True, tag_field="type", tag="a
 class RemoveDirectories(
     Struct, frozen=True, kw_only=True, tag_field="type", tag="removeDirectories"
 ):
-    """Take folders back."""
+    """Remove folders again."""
 
     directories: tuple[str, ...]
     destination: str
@@ -101,12 +110,17 @@ class RemoveDirectories(
 class UnknownUpdate(
     Struct, frozen=True, tag_field="type", tag=f"{NEVER}update", forbid_unknown_fields=True
 ):
-    """A suggestion of a kind Fairlead does not know; it can be shown but not sent."""
+    """A suggestion of an unknown type; it can be shown but not sent."""
 
     type_name: str = ""
     data: Any = field(default=None)
     problem: str = ""
 
+
+KnownUpdate: TypeAlias = (
+    AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories
+)
+"""An update of a known type; its values may still be unknown."""
 
 PermissionUpdate: TypeAlias = (
     AddRules
@@ -119,15 +133,25 @@ PermissionUpdate: TypeAlias = (
 )
 
 
+def read(plain: Any) -> PermissionUpdate:
+    """Read an update from plain JSON values: whole, or as an `UnknownUpdate`. Never fails."""
+    try:
+        update: PermissionUpdate = msgspec.convert(plain, PermissionUpdate)
+    except (msgspec.ValidationError, RecursionError) as error:
+        name = plain.get("type") if isinstance(plain, dict) else None
+        return UnknownUpdate(name if isinstance(name, str) else "", plain, str(error))
+    return update
+
+
 def with_destination(update: PermissionUpdate, destination: str) -> PermissionUpdate:
-    """The same change in another scope; "only for this session" is `session`."""
+    """The same change in another scope, for example `session`."""
     if isinstance(update, UnknownUpdate):
         return update
     return structs.replace(update, destination=destination)
 
 
 def check(update: PermissionUpdate) -> None:
-    """Raise `UsageError` unless every CLI version takes this update as it is meant."""
+    """Raise `UsageError` unless every CLI version applies this update as intended."""
     if isinstance(update, UnknownUpdate):
         raise UsageError(f"a permission update of type {update.type_name!r} cannot be sent")
     if not isinstance(update, PermissionUpdate):
@@ -153,7 +177,7 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 def _filled(name: str, values: tuple[object, ...], kind: type) -> None:
     if not values:
         raise UsageError(f"a permission update without {name} changes nothing")
-    if not isinstance(values, tuple) or not all(isinstance(one, kind) and one for one in values):
+    if not isinstance(values, tuple) or not all(isinstance(item, kind) and item for item in values):
         raise UsageError(f"{name} of a permission update is a tuple of {kind.__name__}")
 
 

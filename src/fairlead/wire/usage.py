@@ -1,7 +1,7 @@
-"""Token counts and money, in the two spellings the CLI uses.
+"""Token counts and cost, in the two spellings of the CLI.
 
-`Usage` is the API's (snake case) and speaks of one message or one turn. `ModelUsage` is the
-CLI's own (camel case) and is cumulative over the process: TRUTH 1.5.
+`Usage` is the API's (snake case), for one message or one turn. `ModelUsage` is the
+CLI's own (camel case) and is cumulative over the process: CLI-507.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Usage(Struct, frozen=True):
 
 
 class ModelUsage(Struct, frozen=True, rename="camel"):
-    """Tokens and money of one model since the process started."""
+    """Tokens and cost of one model since the process started."""
 
     input_tokens: int = 0
     output_tokens: int = 0
