@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.model_script import Step, when
-from fairlead.emulator.replies import fail, reply, thinking, tool
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.replies import fail, reply, thinking, tool
+from fairlead.model_api.script import Step, when
 from fairlead.testing.hermetic import hermetic_env
 from fairlead.testing.real_cli import ensure
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
@@ -31,7 +31,7 @@ from tests.transcript.recordings import SESSIONS
 
 VERSIONS = ("2.1.29", "2.1.38", "2.1.120", "2.1.220", "2.1.325")
 SETTLE_S = 1.0
-"""Old CLIs write the last records of a turn after its result (TRUTH 1.7)."""
+"""Old CLIs write the last records of a turn after its result (CLI-705)."""
 
 UNREAD = ("api-request", "api-request-blob", "api-request-shape", "atis-latch")
 """Records that hold whole prompts and that nobody reads."""
@@ -199,7 +199,7 @@ def _interrupt_script(project: Path) -> list[Step]:
 
 
 def _ask_script(project: Path) -> list[Step]:
-    options = [{"label": one, "description": one} for one in ("A", "B")]
+    options = [{"label": entry, "description": entry} for entry in ("A", "B")]
     question = {"question": "Which?", "header": "H", "multiSelect": False, "options": options}
     bad = fail(400, "bad request")
     asked = reply(tool("AskUserQuestion", questions=[question]))
@@ -249,7 +249,7 @@ def _files(projects: Path) -> dict[str, Any]:
             found[name] = json.loads(path.read_text())
         else:
             records = [json.loads(line) for line in path.read_text().splitlines()]
-            found[name] = [_cut(one) for one in records if one.get("type") not in UNREAD]
+            found[name] = [_cut(entry) for entry in records if entry.get("type") not in UNREAD]
     return found
 
 
@@ -275,7 +275,7 @@ def _written(entries: list[Message], files: dict[str, Any]) -> str:
 
 
 def _lines(values: list[Any]) -> str:
-    compact = (json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in values)
+    compact = (json.dumps(entry, separators=(",", ":"), ensure_ascii=False) for entry in values)
     return ",\n".join(compact)
 
 

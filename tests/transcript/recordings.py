@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.transcript import Transcript
-from fairlead.transcript.history import Subagent, history
+from fairlead.transcript.history.reader import Subagent, history
 from fairlead.transcript.recording import recorded
 from fairlead.transcript.reduce import Fed
 
@@ -32,7 +32,7 @@ TESTS = Path(__file__).parents[1]
 RECORDINGS = TESTS / "recordings"
 SESSIONS = Path(__file__).parent / "sessions"
 
-Told = tuple[Fed, float]
+TimedEvent = tuple[Fed, float]
 
 
 @cache
@@ -47,7 +47,7 @@ def all_streams() -> tuple[str, ...]:
 
 
 @cache
-def stream(name: str) -> tuple[Told, ...]:
+def stream(name: str) -> tuple[TimedEvent, ...]:
     """What one of them feeds."""
     if name.startswith("sessions/"):
         entries = _session(name.removeprefix("sessions/"))["stream"]
@@ -55,7 +55,7 @@ def stream(name: str) -> tuple[Told, ...]:
         text = (RECORDINGS / f"{name}.ndjson").read_text()
         entries = [json.loads(line) for line in text.splitlines()]
     found = (recorded(entry) for entry in entries)
-    return tuple(one for one in found if one is not None)
+    return tuple(entry for entry in found if entry is not None)
 
 
 def session_files(name: str) -> tuple[list[dict[str, Any]], list[Subagent]]:
@@ -74,10 +74,10 @@ def session_files(name: str) -> tuple[list[dict[str, Any]], list[Subagent]]:
     return main, subagents
 
 
-def fold(told: Any) -> Transcript:
-    """A transcript of everything that was told."""
+def fold(events: Any) -> Transcript:
+    """A transcript of these events."""
     transcript = Transcript()
-    for fed, at in told:
+    for fed, at in events:
         transcript.feed(fed, at)
     return transcript
 

@@ -13,7 +13,8 @@ import itertools
 from typing import Any
 
 from fairlead.transcript import Change, Transcript
-from fairlead.transcript.model import (
+from fairlead.transcript.reduce import Fed
+from fairlead.transcript.state.model import (
     CommandItem,
     Item,
     NoticeItem,
@@ -25,7 +26,6 @@ from fairlead.transcript.model import (
     Turn,
     UnknownItem,
 )
-from fairlead.transcript.reduce import Fed
 from fairlead.wire.blocks import TextBlock
 from fairlead.wire.decode import decode_object
 from fairlead.wire.inputs import Answer, Prompt, Request
@@ -75,11 +75,17 @@ class Story:
         return found
 
     def notices(self, kind: str) -> list[NoticeItem]:
-        return [one for one in self.items() if isinstance(one, NoticeItem) and one.notice == kind]
+        return [
+            entry
+            for entry in self.items()
+            if isinstance(entry, NoticeItem) and entry.notice == kind
+        ]
 
     def prompts(self) -> list[str]:
         """Each prompt with its state."""
-        return [f"{one.text} {one.state}" for one in self.items() if isinstance(one, PromptItem)]
+        return [
+            f"{entry.text} {entry.state}" for entry in self.items() if isinstance(entry, PromptItem)
+        ]
 
     def turns(self) -> tuple[Turn, ...]:
         return self.transcript.turns

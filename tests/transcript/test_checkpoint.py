@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from fairlead.transcript import Transcript
 from fairlead.transcript.checkpoint import Unreadable
-from fairlead.transcript.document import LISTS
-from fairlead.transcript.facts import ProcessExited, ProcessStarted, PromptEdited, PromptHeld
-from fairlead.transcript.packed import PART_ROWS, Packed
 from fairlead.transcript.reduce import Fed
+from fairlead.transcript.state.document import LISTS
+from fairlead.transcript.state.facts import ProcessExited, ProcessStarted, PromptEdited, PromptHeld
+from fairlead.transcript.state.packed import PART_ROWS, Packed
 from fairlead.wire.decode import decode_object
 from tests.transcript.recordings import all_streams, fold, plain, stream
 from tests.transcript.story import (
@@ -32,12 +32,12 @@ LAW = settings(max_examples=60, deadline=None)
 
 names = st.sampled_from(all_streams())
 
-Told = tuple[Fed, float]
+TimedEvent = tuple[Fed, float]
 
 U1, U2 = (f"00000000-0000-4000-9000-{number:012d}" for number in (1, 2))
 
 
-def kept(transcript: Transcript) -> Transcript:
+def restored(transcript: Transcript) -> Transcript:
     """What is read back of a transcript that was kept."""
     return Transcript.restored(tuple(transcript.checkpoint().parts()))
 
@@ -60,11 +60,11 @@ def test_T131_every_recording_goes_on_from_any_of_its_events(version: str) -> No
     for name in all_streams():
         if version not in name.split("/"):
             continue
-        told = stream(name)
-        whole = plain(fold(told))
-        for k in range(0, len(told) + 1, max(1, len(told) // 7)):
-            transcript = kept(fold(told[:k]))
-            for fed, at in told[k:]:
+        events = stream(name)
+        whole = plain(fold(events))
+        for k in range(0, len(events) + 1, max(1, len(events) // 7)):
+            transcript = restored(fold(events[:k]))
+            for fed, at in events[k:]:
                 transcript.feed(fed, at)
             assert plain(transcript) == whole, (name, k)
             folded += 1
@@ -76,33 +76,33 @@ def test_T131_every_recording_goes_on_from_any_of_its_events(version: str) -> No
 def test_T131_a_checkpoint_of_any_moment_comes_back_as_it_was(
     name: str, data: st.DataObject
 ) -> None:
-    told = stream(name)
-    k = data.draw(st.integers(0, len(told)))
-    transcript = fold(told[:k])
-    assert plain(kept(transcript)) == plain(transcript)
+    events = stream(name)
+    k = data.draw(st.integers(0, len(events)))
+    transcript = fold(events[:k])
+    assert plain(restored(transcript)) == plain(transcript)
 
 
 @LAW
 @given(names, st.lists(st.integers(0, 400), max_size=6))
 def test_T131_it_holds_for_checkpoints_of_checkpoints(name: str, moments: list[int]) -> None:
     transcript = Transcript()
-    told = stream(name)
-    for number, (fed, at) in enumerate(told):
+    events = stream(name)
+    for number, (fed, at) in enumerate(events):
         if number in moments:
-            transcript = kept(transcript)
+            transcript = restored(transcript)
         transcript.feed(fed, at)
-    assert plain(transcript) == plain(fold(told))
+    assert plain(transcript) == plain(fold(events))
 
 
 @LAW
 @given(names, st.randoms(use_true_random=False), st.integers(0, 400))
 def test_T131_it_holds_for_lines_in_any_order(name: str, random: Any, k: int) -> None:
-    told = list(stream(name))
-    random.shuffle(told)
-    transcript = kept(fold(told[:k]))
-    for fed, at in told[k:]:
+    events = list(stream(name))
+    random.shuffle(events)
+    transcript = restored(fold(events[:k]))
+    for fed, at in events[k:]:
         transcript.feed(fed, at)
-    assert plain(transcript) == plain(fold(told))
+    assert plain(transcript) == plain(fold(events))
 
 
 @settings(max_examples=100, deadline=None)
@@ -110,25 +110,25 @@ def test_T131_it_holds_for_lines_in_any_order(name: str, random: Any, k: int) ->
 def test_T131_it_holds_whatever_the_lines_hold(
     name: str, values: list[Any], data: st.DataObject
 ) -> None:
-    told: list[Told] = list(stream(name))
+    events: list[TimedEvent] = list(stream(name))
     for value in values:
-        place = data.draw(st.integers(0, len(told)))
-        told.insert(place, (decode_object(value), told[place - 1][1] if place else 0.0))
-    told.append((ProcessExited(returncode=1), told[-1][1] if told else 0.0))
-    k = data.draw(st.integers(0, len(told)))
-    before = fold(told[:k])
+        place = data.draw(st.integers(0, len(events)))
+        events.insert(place, (decode_object(value), events[place - 1][1] if place else 0.0))
+    events.append((ProcessExited(returncode=1), events[-1][1] if events else 0.0))
+    k = data.draw(st.integers(0, len(events)))
+    before = fold(events[:k])
     try:
-        transcript = kept(before)
+        transcript = restored(before)
     except Unreadable:
         return  # It says so when it is made, and nobody relies on it.
-    for fed, at in told[k:]:
+    for fed, at in events[k:]:
         transcript.feed(fed, at)
-    assert plain(transcript) == plain(fold(told))
+    assert plain(transcript) == plain(fold(events))
 
 
 def test_T131_a_text_that_is_being_written_goes_on_growing() -> None:
     story = Story().cli(init(), message_start(), block_start(), delta("first "))
-    transcript = kept(story.transcript)
+    transcript = restored(story.transcript)
     (change,) = transcript.feed(decode_object(delta("second")), story.at)
     assert getattr(change, "offset", None) == len("first ")
     assert transcript.items[-1].text == "first second"  # type: ignore[union-attr]
@@ -140,14 +140,14 @@ def test_T131_prompts_that_wait_are_there_with_all_they_hold() -> None:
     )
     edited = prompt("one, but better", U1, priority="now")
     story.host(PromptEdited(edited))
-    assert kept(story.transcript).held == (edited, prompt("two", U2))
+    assert restored(story.transcript).held == (edited, prompt("two", U2))
 
 
 def test_T132_what_nobody_looks_at_stays_packed() -> None:
     story = long_story(PART_ROWS)
-    transcript = kept(story.transcript)
+    transcript = restored(story.transcript)
     assert transcript.count("items") == packed(transcript) == 2 * PART_ROWS
-    assert [one.text for one in transcript.last("items", 2)] == [
+    assert [entry.text for entry in transcript.last("items", 2)] == [
         f"ask {PART_ROWS - 1}",
         f"answer {PART_ROWS - 1}",
     ]
@@ -168,17 +168,17 @@ def test_T132_parts_that_nobody_opened_are_kept_again_as_they_are() -> None:
 
 def test_T132_a_row_that_was_changed_or_removed_is_not_unpacked_over() -> None:
     story = long_story(3)
-    transcript = kept(story.transcript)
+    transcript = restored(story.transcript)
     fold_ = transcript._fold
     first, second, *_ = transcript.item_ids
     fold_.remove("items", second)
     fold_.set("items", first, text="changed")
-    assert [getattr(one, "text", "") for one in transcript.items][:2] == ["changed", "ask 1"]
-    assert plain(kept(transcript)) == plain(transcript)
+    assert [getattr(item, "text", "") for item in transcript.items][:2] == ["changed", "ask 1"]
+    assert plain(restored(transcript)) == plain(transcript)
 
 
 def test_T132_a_fork_of_packed_rows_goes_its_own_way() -> None:
-    transcript = kept(long_story(2).transcript)
+    transcript = restored(long_story(2).transcript)
     other = transcript.fork()
     other._fold.set("items", other.item_ids[0], text="changed")
     assert packed(transcript) == 4

@@ -29,7 +29,7 @@ def test_T130_golden_changes_lead_from_the_empty_snapshot_to_the_last() -> None:
     for name in names():
         files = written(name)
         if "changes" in files:
-            changes = [one for batch in files["changes"] for one in batch["changes"]]
+            changes = [entry for batch in files["changes"] for entry in batch["changes"]]
             assert apply(empty, changes) == files["snapshot"], name
             replayed += 1
     assert replayed >= 2 * len(WITH_CHANGES)

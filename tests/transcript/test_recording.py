@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.transcript.facts import ProcessExited, ProcessStarted
 from fairlead.transcript.recording import recorded
+from fairlead.transcript.state.facts import ProcessExited, ProcessStarted
 from fairlead.wire.events import KeepAlive, Malformed
 from fairlead.wire.inputs import ForeignPrompt, Request, UnknownInput
 from tests.transcript.recordings import RECORDINGS, fold, plain
@@ -20,13 +20,13 @@ def test_T129_lines_and_objects_are_the_same_recording() -> None:
         json.loads(line) for line in (RECORDINGS / f"{name}.ndjson").read_text().splitlines()
     ]
     lines = [
-        {"t": one["t"], "dir": one["dir"], "line": json.dumps(one["msg"])}
-        if one["dir"] in ("in", "out")
-        else one
-        for one in entries
+        {"t": entry["t"], "dir": entry["dir"], "line": json.dumps(entry["msg"])}
+        if entry["dir"] in ("in", "out")
+        else entry
+        for entry in entries
     ]
     first, second = (
-        fold(told for one in form if (told := recorded(one)) is not None)
+        fold(event for entry in form if (event := recorded(entry)) is not None)
         for form in (entries, lines)
     )
     assert plain(first) == plain(second)
@@ -50,16 +50,16 @@ def test_T129_lines_and_objects_are_the_same_recording() -> None:
     ],
 )
 def test_T129_each_direction_is_fed_as_what_it_is(entry: dict[str, Any], kind: type) -> None:
-    told = recorded({"t": 1.5, **entry})
-    assert told is not None
-    assert (type(told[0]), told[1]) == (kind, 1.5)
+    event = recorded({"t": 1.5, **entry})
+    assert event is not None
+    assert (type(event[0]), event[1]) == (kind, 1.5)
 
 
 def test_T129_a_request_of_the_host_is_one() -> None:
-    told = recorded({"dir": "in", "msg": {"type": "control_request", "request_id": "r",
+    event = recorded({"dir": "in", "msg": {"type": "control_request", "request_id": "r",
                                           "request": {"subtype": "interrupt"}}})  # fmt: skip
-    assert told is not None
-    assert isinstance(told[0], Request)
+    assert event is not None
+    assert isinstance(event[0], Request)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,6 @@ def test_T129_the_arguments_say_whether_a_session_was_resumed(
 
 
 def test_T129_an_exit_code_that_is_no_number_is_none() -> None:
-    told = recorded({"dir": "end", "msg": {"rc": "did not exit", "stderr": "x"}})
-    assert told is not None
-    assert told[0] == ProcessExited(returncode=None, stderr="x")
+    event = recorded({"dir": "end", "msg": {"rc": "did not exit", "stderr": "x"}})
+    assert event is not None
+    assert event[0] == ProcessExited(returncode=None, stderr="x")

@@ -5,8 +5,17 @@
 into the same reducer. No I/O, no clock: docs/transcript.md has the rules.
 """
 
-from fairlead.transcript.changes import Add, Append, Change, Remove, Replace, Set, apply, merge
 from fairlead.transcript.snapshot import SCHEMA, Snapshot
+from fairlead.transcript.state.changes import (
+    Add,
+    Append,
+    Change,
+    Remove,
+    Replace,
+    Set,
+    apply,
+)
+from fairlead.transcript.state.coalesce import coalesce
 from fairlead.transcript.transcript import Transcript
 
 __all__ = [
@@ -20,5 +29,5 @@ __all__ = [
     "Snapshot",
     "Transcript",
     "apply",
-    "merge",
+    "coalesce",
 ]

@@ -1,8 +1,8 @@
-"""Everything a transcript is, its reducer's notes included, as parts that can be kept.
+"""A transcript with its reducer's notes, as parts that can be stored.
 
 A fold that goes on from a checkpoint ends as one that began with the first event. Taking one is
 quick and shares the rows; writing it takes its time and may be done in another thread. The form
-belongs to this very code: whoever keeps checkpoints also keeps which code made them. `packed`
+belongs to this exact code: a store of checkpoints also stores which code made them. `packed`
 has the rows; where the parts are kept is the business of `store`.
 """
 
@@ -11,16 +11,17 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from fairlead.transcript.document import LISTS, Document
-from fairlead.transcript.fold import Fold
-from fairlead.transcript.memory import Block, Memory, Notes, Stream
-from fairlead.transcript.model import Ledger, Session, Status
-from fairlead.transcript.packed import Packed, pack, pack_rows, unpack
+from fairlead.transcript.state.document import LISTS, Document
+from fairlead.transcript.state.fold import Fold
+from fairlead.transcript.state.memory import Block, Memory, Notes, Stream
+from fairlead.transcript.state.model import Ledger, Session, Status
+from fairlead.transcript.state.packed import Packed, pack, pack_rows, unpack
 
 __all__ = ["Checkpoint", "Unreadable", "checkpoint", "restore"]
 
@@ -35,7 +36,7 @@ ENTRIES = 5_000
 
 
 class Unreadable(Exception):
-    """These parts are no checkpoint, or one of other code: fold the log instead."""
+    """The parts are not a checkpoint of this code. Fold the log instead."""
 
 
 class _KeptBlock(Struct, frozen=True, kw_only=True):
@@ -70,14 +71,19 @@ class _Head(Struct, frozen=True, kw_only=True):
     """Note -> the number of its parts."""
 
 
-_head = msgspec.json.Decoder(_Head).decode
+@cache
+def _head_decoder() -> msgspec.json.Decoder[_Head]:
+    """Made at the first use: most programs read no checkpoint."""
+    return msgspec.json.Decoder(_Head)
+
+
 _names = msgspec.json.Decoder(list[str]).decode
 _entries = msgspec.json.Decoder(list[tuple[str, Any]]).decode
 _made = msgspec.json.Decoder(list[tuple[str, tuple[str, ...]]]).decode
 
 
 class Checkpoint:
-    """A transcript at one moment; it stays as it is while the transcript goes on."""
+    """The state of a transcript at one moment; later events do not change it."""
 
     def __init__(self, fold: Fold) -> None:
         document, memory = fold.document, fold.memory
@@ -85,21 +91,21 @@ class Checkpoint:
         self._parts = dict(document.parts)
         self._ids = {name: tuple(document.order[name]) for name in LISTS}
         self._rows = {
-            name: tuple(document.rows[name][one] for one in self._ids[name]) for name in LISTS
+            name: tuple(document.rows[name][row_id] for row_id in self._ids[name]) for name in LISTS
         }
         self._tails = tuple((to, row, tail.field) for (to, row), tail in document.tails.items())
         self._touched = fold.touched
-        self._streams = tuple(_keep(parent, one) for parent, one in memory.streams.items())
+        self._streams = tuple(_keep(parent, stream) for parent, stream in memory.streams.items())
         self._notes = Notes(**{name: copy(getattr(memory, name)) for name in Notes.__slots__})
-        # The one note whose values change, too.
-        self._notes.open_pending = {one: [*ids] for one, ids in memory.open_pending.items()}
+        # This is the only note whose values are mutable.
+        self._notes.open_pending = {request: [*ids] for request, ids in memory.open_pending.items()}
 
     def parts(self) -> Iterator[bytes]:
         """The parts to keep, in order; raises `Unreadable` if they could not be read back."""
         try:
             yield from self._written()
         except (msgspec.DecodeError, UnicodeError, TypeError, ValueError, RecursionError) as why:
-            raise Unreadable(f"this transcript cannot be kept: {why}") from why
+            raise Unreadable(f"this transcript cannot be stored: {why}") from why
 
     def _written(self) -> Iterator[bytes]:
         rows: dict[str, list[tuple[str, ...]]] = {name: [] for name in LISTS}
@@ -125,7 +131,7 @@ class Checkpoint:
             growing=growing,
         )
         body = pack(head)
-        _head(unpack(body))
+        _head_decoder().decode(unpack(body))
         yield body
 
 
@@ -137,7 +143,7 @@ def checkpoint(fold: Fold) -> Checkpoint:
 def restore(parts: Sequence[bytes]) -> Fold:
     """A fold that goes on from a checkpoint; raises `Unreadable`."""
     try:
-        head = _head(unpack(parts[-1]))
+        head = _head_decoder().decode(unpack(parts[-1]))
         bodies = iter(parts[:-1])
         fold = Fold()
         fold.touched = head.touched
@@ -171,8 +177,8 @@ def _restore_memory(document: Document, head: _Head, bodies: Iterator[bytes]) ->
         decode = {"seen": _names, "made": _made}.get(name, _entries)
         for _ in range(head.growing[name]):
             note.update(decode(unpack(next(bodies))))
-    for kept in head.streams:
-        memory.streams[kept.parent] = _stream(document, kept)
+    for saved in head.streams:
+        memory.streams[saved.parent] = _stream(document, saved)
     return memory
 
 
@@ -194,12 +200,12 @@ def _keep(parent: str | None, stream: Stream) -> _KeptStream:
     )
 
 
-def _stream(document: Document, kept: _KeptStream) -> Stream:
-    stream = Stream(kept.message, kept.model)
-    stream.open = kept.open
-    for index, one in kept.blocks.items():
-        block = stream.blocks[index] = Block(one.kind)
-        block.item, block.final = one.item, one.final
-        if one.grows:
-            block.tail = document.tails["items", one.item or ""]
+def _stream(document: Document, saved: _KeptStream) -> Stream:
+    stream = Stream(saved.message, saved.model)
+    stream.open = saved.open
+    for index, saved_block in saved.blocks.items():
+        block = stream.blocks[index] = Block(saved_block.kind)
+        block.item, block.final = saved_block.item, saved_block.final
+        if saved_block.grows:
+            block.tail = document.tails["items", saved_block.item or ""]
     return stream

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.transcript import plain
-from fairlead.transcript.facts import ProcessExited, ProcessStarted
 from fairlead.transcript.reduce import Fed
+from fairlead.transcript.state import plain
+from fairlead.transcript.state.facts import ProcessExited, ProcessStarted
 from fairlead.wire.decode import decode
 from fairlead.wire.encode import decode_input
 from fairlead.wire.json_text import NotJson
@@ -20,9 +20,9 @@ __all__ = ["recorded"]
 
 
 def recorded(entry: dict[str, Any]) -> tuple[Fed, float] | None:
-    """What one entry of a recording feeds, and when; None if it feeds nothing."""
+    """The values that an entry of a recording feeds, and their time; None if there are none."""
     at = float(plain.number(entry.get("t")) or 0.0)
-    direction, said = entry.get("dir"), entry.get("msg")
+    direction, message = entry.get("dir"), entry.get("msg")
     if direction in ("out", "in"):
         try:
             line = line_of(entry)
@@ -30,12 +30,12 @@ def recorded(entry: dict[str, Any]) -> tuple[Fed, float] | None:
             line = b""
         return (decode(line) if direction == "out" else decode_input(line)), at
     if direction == "end":
-        end = plain.mapping(said)
+        end = plain.mapping(message)
         code = end.get("rc")
         stderr = plain.text(end.get("stderr"))
         return ProcessExited(returncode=code if isinstance(code, int) else None, stderr=stderr), at
-    if direction == "note" and "argv" in plain.mapping(said):
-        return ProcessStarted(resumed=_resumed(plain.strings(plain.mapping(said)["argv"]))), at
+    if direction == "note" and "argv" in plain.mapping(message):
+        return ProcessStarted(resumed=_resumed(plain.strings(plain.mapping(message)["argv"]))), at
     return None
 
 

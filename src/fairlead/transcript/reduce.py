@@ -1,15 +1,16 @@
-"""The reducer: which function takes which value. Dispatch only.
+"""The reducer: which function handles which value. Dispatch only.
 
-`step` folds one value into a state; `TABLE` is the whole protocol at a glance. A line with a
-uuid that was taken in before changes nothing. Total: whatever `wire.decode` gives, it takes.
+`step` folds one value into a state, `step_all` a batch of them; `FROM_CLI` and `FROM_HOST` list
+the whole protocol. A line with a uuid that was handled before changes nothing. Total: it accepts
+every value that `wire.decode` returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from fairlead.transcript import (
+from fairlead.transcript.reducers import (
     answers,
     background,
     ledger,
@@ -19,19 +20,24 @@ from fairlead.transcript import (
     pending,
     process,
     prompts,
+    queue,
     session,
     status,
     streaming,
     turns,
     unknown,
 )
-from fairlead.transcript.changes import Change
-from fairlead.transcript.facts import (
+from fairlead.transcript.state.changes import Change
+from fairlead.transcript.state.facts import (
     Accounted,
+    AnswerHeld,
+    AnswerUndone,
+    CallsDenied,
     Decided,
     Described,
     Fact,
     Forked,
+    HostStopping,
     PlanShown,
     ProcessExited,
     ProcessStarted,
@@ -39,30 +45,32 @@ from fairlead.transcript.facts import (
     PromptEdited,
     PromptHeld,
     PromptsReordered,
+    QueueHeld,
+    QueueReleased,
     Stopped,
     TurnEnded,
     TurnStarted,
 )
-from fairlead.transcript.fold import Fold
+from fairlead.transcript.state.fold import Fold
 from fairlead.wire import control, events, inputs, system
 
-__all__ = ["FROM_CLI", "FROM_HOST", "Fed", "step"]
+__all__ = ["FROM_CLI", "FROM_HOST", "Fed", "step", "step_all"]
 
 Fed: TypeAlias = events.Event | system.System | control.Control | inputs.Input | Fact
 """What can be fed: every line of the CLI, every line of the host, and the host's own facts."""
 
-_Take: TypeAlias = Callable[[Fold, Any], object]
+_Reducer: TypeAlias = Callable[[Fold, Any], object]
 
 
 def _no_news(fold: Fold, message: Any) -> None:
-    """A sign of life that says nothing a transcript keeps."""
+    """A message that changes nothing in a transcript."""
 
 
-FROM_CLI: dict[type, _Take] = {
+FROM_CLI: dict[type, _Reducer] = {
     events.Assistant: messages.on_assistant,
     events.User: messages.on_user,
     events.Result: turns.on_result,
-    events.StreamEvent: streaming.on_stream_event,  # `step` takes the short way
+    events.StreamEvent: streaming.on_stream_event,  # `step_all` tries `feed_delta` first
     events.ToolProgress: pairing.on_tool_progress,
     events.RateLimitEvent: notices.on_rate_limit,
     events.PromptSuggestion: session.on_prompt_suggestion,
@@ -107,7 +115,7 @@ FROM_CLI: dict[type, _Take] = {
     },
 }
 
-FROM_HOST: dict[type, _Take] = {
+FROM_HOST: dict[type, _Reducer] = {
     inputs.Prompt: prompts.on_prompt,
     inputs.Request: answers.on_request,
     inputs.Answer: pending.on_answer,
@@ -116,13 +124,19 @@ FROM_HOST: dict[type, _Take] = {
     inputs.ForeignPrompt: prompts.on_foreign_prompt,
     inputs.UnknownInput: prompts.on_unknown_input,
     ProcessStarted: process.on_started,
+    HostStopping: process.on_host_stopping,
     ProcessExited: process.on_exited,
     Forked: session.on_forked,
     PromptHeld: prompts.on_held,
     PromptEdited: prompts.on_edited,
     PromptsReordered: prompts.on_reordered,
     PromptCancelled: prompts.on_cancelled,
+    QueueHeld: queue.on_queue_held,
+    QueueReleased: queue.on_queue_released,
     Decided: pending.on_decided,
+    AnswerHeld: pending.on_answer_held,
+    AnswerUndone: pending.on_answer_undone,
+    CallsDenied: pending.on_calls_denied,
     Stopped: pending.on_stopped,
     PlanShown: pending.on_plan_shown,
     Described: session.describe,
@@ -133,7 +147,7 @@ FROM_HOST: dict[type, _Take] = {
 
 
 _CONTROL = (control.ControlRequest, control.ControlResponse, control.ControlCancelRequest)
-"""Lines without a uuid, which say themselves whether they are news."""
+"""Lines without a uuid: their reducers recognize repetitions by the request id."""
 
 
 _FREQUENT = (events.ToolProgress, system.ThinkingTokens)
@@ -141,18 +155,31 @@ _FREQUENT = (events.ToolProgress, system.ThinkingTokens)
 
 
 def step(fold: Fold, fed: Fed, at: float) -> list[Change]:
-    """Fold one value into the state; gives what it changed."""
+    """Fold one value into the state; returns what it changed."""
+    return step_all(fold, ((fed, at),))
+
+
+def step_all(fold: Fold, batch: Iterable[tuple[Fed, float]]) -> list[Change]:
+    """Fold values with their times into the state, in order; returns what they changed."""
     changes: list[Change] = []
     fold.changes = changes
-    fold.at = at
-    kind = type(fed)
-    if kind is events.StreamEvent:
-        if not streaming.feed_delta(fold, fed) and streaming.on_stream_event(fold, fed):  # type: ignore[arg-type]
+    for fed, at in batch:
+        fold.at = at
+        if type(fed) is not events.StreamEvent:
+            _take(fold, fed)
+        elif streaming.feed_delta(fold, fed) or not streaming.on_stream_event(fold, fed):
+            if at - fold.touched >= status.LAST_EVENT_STEP_S:
+                status.touch(fold)
+        else:
             fold.memory.heard = True
             status.refresh(fold, exact=False)
-        elif at - fold.touched >= status.LAST_EVENT_STEP_S:
-            status.touch(fold)
-        return changes
+    return changes
+
+
+def _take(fold: Fold, fed: Fed) -> None:
+    """Fold a value that is not an event of a stream."""
+    kind = type(fed)
+    quiet = fold.memory.host_stopping or _is_quiet(fed)
     take = FROM_CLI.get(kind)
     if take is None:
         FROM_HOST[kind](fold, fed)
@@ -160,12 +187,18 @@ def step(fold: Fold, fed: Fed, at: float) -> list[Change]:
         if kind not in _CONTROL:
             fold.memory.heard = True
         take(fold, fed)
-    status.refresh(fold, exact=kind not in _FREQUENT)
-    return changes
+    status.refresh(fold, exact=kind not in _FREQUENT, quiet=quiet)
+
+
+def _is_quiet(fed: Fed) -> bool:
+    """Whether the host ends a process, which does not count as activity of the session."""
+    if isinstance(fed, ProcessExited):
+        return fed.expected or fed.host_stopped
+    return isinstance(fed, HostStopping)
 
 
 def _is_new(fold: Fold, message: Any) -> bool:
-    """Whether a line was not taken in before. An echo of a prompt has the prompt's own uuid."""
+    """Whether a line was not handled before. An echo of a prompt has the prompt's own uuid."""
     uuid: str | None = getattr(message, "uuid", None)
     if not uuid:
         return True

@@ -1,4 +1,4 @@
-"""The whole transcript at one moment, as JSON with a schema number.
+"""A transcript at one moment as JSON, with a schema number.
 
 A client that joins late gets one of these, then changes. `SCHEMA` counts up when a field is
 renamed or removed or changes its meaning; new fields do not change it.
@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairlead.transcript.document import Document
-from fairlead.transcript.model import (
+from fairlead.transcript.state.document import Document
+from fairlead.transcript.state.model import (
     Background,
     File,
     Item,

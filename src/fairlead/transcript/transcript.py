@@ -7,13 +7,15 @@ price of a copy of the lists. Time comes in as a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from fairlead.transcript.changes import Change
 from fairlead.transcript.checkpoint import Checkpoint, checkpoint, restore
-from fairlead.transcript.fold import Fold
-from fairlead.transcript.model import (
+from fairlead.transcript.reduce import Fed, step, step_all
+from fairlead.transcript.snapshot import Snapshot, snapshot_of
+from fairlead.transcript.state.changes import Change
+from fairlead.transcript.state.fold import Fold
+from fairlead.transcript.state.model import (
     Background,
     File,
     Item,
@@ -26,8 +28,6 @@ from fairlead.transcript.model import (
     Task,
     Turn,
 )
-from fairlead.transcript.reduce import Fed, step
-from fairlead.transcript.snapshot import Snapshot, snapshot_of
 from fairlead.wire.encode import decode_input
 from fairlead.wire.inputs import Prompt
 from fairlead.wire.json_text import write
@@ -47,8 +47,12 @@ class Transcript:
         """Take in a message of the CLI, an input of the host, or a fact; `at` is in seconds."""
         return step(self._fold, fed, at)
 
+    def feed_all(self, batch: Iterable[tuple[Fed, float]]) -> list[Change]:
+        """Take in several values with their times; returns what they changed together."""
+        return step_all(self._fold, batch)
+
     def snapshot(self) -> Snapshot:
-        """Everything, as one frozen value."""
+        """The whole state as one immutable value."""
         return snapshot_of(self._fold.document)
 
     @property
@@ -73,13 +77,18 @@ class Transcript:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The turns, the running one last."""
+        """The turns in order; the running turn is the last."""
         return self._fold.document.all("turns")
 
     @property
     def turn(self) -> Turn | None:
         """The turn that is running."""
         return self._fold.turn
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether a turn is running."""
+        return self._fold.memory.turn is not None
 
     @property
     def pending(self) -> tuple[Pending, ...]:
@@ -119,6 +128,10 @@ class Transcript:
         """How many rows a list has."""
         return len(self._fold.document.order[section])
 
+    def first_ids(self, section: str, count: int) -> tuple[str, ...]:
+        """The ids of the first rows of a list, in order."""
+        return tuple(self._fold.document.order[section][:count])
+
     def last_ids(self, section: str, count: int) -> tuple[str, ...]:
         """The ids of the last rows of a list, in order."""
         order = self._fold.document.order[section]
@@ -129,7 +142,7 @@ class Transcript:
         return self._fold.document.some(section, self.last_ids(section, count))
 
     def newest(self) -> Iterator[Item]:
-        """The items, the last one first."""
+        """The items, the last first."""
         for item_id in reversed(self.item_ids):
             yield self._fold.item(item_id)
 
@@ -137,9 +150,24 @@ class Transcript:
     def held(self) -> tuple[Prompt, ...]:
         """The prompts that wait in the host's own queue, in order."""
         memory = self._fold.memory
-        lines = [memory.held[one] for one in memory.waiting if one in memory.held]
+        lines = [memory.held[uuid] for uuid in memory.waiting if uuid in memory.held]
         read = (decode_input(write(line)) for line in lines)
-        return tuple(one for one in read if isinstance(one, Prompt))
+        return tuple(prompt for prompt in read if isinstance(prompt, Prompt))
+
+    @property
+    def limit(self) -> dict[str, Any] | None:
+        """The usage limit that stops the session, as the CLI reported it last: `kind`, `resets_at`."""
+        return self._fold.memory.limit
+
+    @property
+    def queue_hold(self) -> dict[str, Any] | None:
+        """Until when the host holds its queue for a usage limit: `until`, `limit`."""
+        return self._fold.memory.queue_hold
+
+    @property
+    def denied_rules(self) -> tuple[dict[str, Any], ...]:
+        """What a user denied for the rest of the session, as permission updates on the wire."""
+        return tuple(self._fold.memory.denied_rules)
 
     def line_of(self, item_id: str) -> str | None:
         """The uuid of the last line that had a part in an item: where a fork at it begins."""
@@ -150,7 +178,7 @@ class Transcript:
         return lines[-1] if lines and item is not None else None
 
     def checkpoint(self) -> Checkpoint:
-        """Everything, as it can be kept and gone on from; `Checkpoint.parts` writes it."""
+        """The whole state, so that it can be stored and continued; `Checkpoint.parts` writes it."""
         return checkpoint(self._fold)
 
     @classmethod
@@ -172,6 +200,6 @@ class Transcript:
 
 
 def reduce(state: Transcript, fed: Fed, at: float) -> tuple[Transcript, list[Change]]:
-    """The state after one value, and what changed; `state` itself stays as it was."""
+    """The state after a value, and the changes; `state` itself is not modified."""
     new = state.fork()
     return new, new.feed(fed, at)

@@ -1,0 +1,1 @@
+"""One reducer per kind of message: each changes the document through `Fold` only."""
