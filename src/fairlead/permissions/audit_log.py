@@ -1,4 +1,4 @@
-"""The audit log on disk: one JSON line a decision, only ever appended to.
+"""The audit log on disk: one JSON line per decision, append-only.
 
 The file is the owner's alone (0600). Each record is one write to a file opened for appending, so
 that several processes may share a log. Neighbour: `audit` makes the records.

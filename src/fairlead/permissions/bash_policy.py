@@ -1,55 +1,77 @@
-"""What may be run: the part of the check flow that looks inside a command line.
+"""What a command line may run: the part of the check flow that looks inside a command.
 
-Every part must be allowed; one denied part denies the whole; what is not understood asks.
-Neighbours: `policy` calls it between its own steps; `bash_rules`, `readonly`, `command_paths` and
-`file_policy` answer for single commands and files.
+Every part must be allowed; one denied part denies the whole command; a command that is not
+understood asks. Neighbors: `policy` calls this between its own steps; `shell/rules`, `readonly`,
+`command_paths` and `file_policy` check single commands and files.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 
-from fairlead.permissions.bash_rules import allows_command, catches_line
-from fairlead.permissions.book import RuleBook, SourcedRule
-from fairlead.permissions.command_paths import EDIT_COMMANDS, command_paths, is_plain_edit
-from fairlead.permissions.commands import CommandLine, SimpleCommand, Word, parse_command
-from fairlead.permissions.decisions import Decision, Reason
 from fairlead.permissions.file_policy import (
     FileQuestion,
     forbidding_rule,
     read_decision,
+    unreadable_path,
     write_decision,
 )
-from fairlead.permissions.modes import Mode
-from fairlead.permissions.paths import Place
-from fairlead.permissions.readonly import is_read_only
-from fairlead.permissions.scopes import Behaviour
+from fairlead.permissions.model.modes import Mode
+from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.rules.book import RuleBook, SourcedRule
+from fairlead.permissions.rules.decisions import Decision, Reason
+from fairlead.permissions.rules.paths import PathContext
+from fairlead.permissions.shell.command_paths import EDIT_COMMANDS, command_paths, is_plain_edit
+from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, Word, parse_command
+from fairlead.permissions.shell.evaluating import asks_under_every_rule
+from fairlead.permissions.shell.readonly import is_read_only, quotes_options
+from fairlead.permissions.shell.removals import Removal, removal_in
+from fairlead.permissions.shell.rules import allows_command, catches_line
+from fairlead.permissions.shell.wrappers import RUNNERS, deny_views
 
-__all__ = ["check_command", "forbidden_command", "runs_anything", "touches_protected"]
+__all__ = [
+    "asks_anyway",
+    "check_command",
+    "forbidden_command",
+    "may_ask_anyway",
+    "runs_anything",
+    "touches_protected",
+]
 
-_EVALUATING_WORDS = """. alias bind complete coproc enable eval exec function hash let mapfile readarray repeat
-    source trap zmodload"""
+_EVALUATING_WORDS = """. alias bind complete coproc declare enable eval exec export function hash let local mapfile
+    readarray readonly repeat source trap typeset unset zmodload"""
 _EVALUATING = frozenset(_EVALUATING_WORDS.split())
-"""Builtins that run their arguments: no rule speaks for them (measured on 2.1.325)."""
+"""Builtins that run their arguments: no rule covers them (measured on 2.1.325)."""
 
+
+_BARE_REPOSITORY = ("HEAD", "objects", "refs")
+"""Names in a directory of which one is enough to make it look like a bare repository (measured)."""
+
+_SUSPENDED = frozenset(("bunx", "lua", "npx", "ssh"))
+_SCRIPT_RUNNERS = frozenset(("bun", "npm", "pnpm", "yarn"))
+"""In plan mode, 2.1.325 ignores rules such as `npx:*` and `npm run:*` (CLI-347)."""
+
+_MAX_VIEWS = 20
+"""Views of one command in which files are looked for."""
 
 _FILE_TOOLS = ("Read", "Edit", "Write")
 
 
 def forbidden_command(
-    text: str, behaviour: Behaviour, book: RuleBook, place: Place
+    text: str, behaviour: Behaviour, book: RuleBook, place: PathContext
 ) -> Decision | None:
-    """The decision of the deny or ask rule that any part of the line falls under, if one does."""
+    """The decision of the deny or ask rule that matches any part of the line, if there is one."""
     line = parse_command(text)
     for entry in book.of_behaviour(behaviour):
         ours = entry.rule.tool == "Bash" and not entry.whole_tool
         if ours and catches_line(entry.rule.content or "", line):
-            return _by_rule(entry, behaviour, "concerns a part of the command")
+            return _by_rule(entry, behaviour, "matches a part of the command")
     for question, writing in _files(line, book, place):
-        found = forbidding_rule(question, behaviour, writing=writing)
-        if found is not None:
-            return _by_rule(found, behaviour, f"concerns {question.path}, which the command names")
+        rule = forbidding_rule(question, behaviour, writing=writing)
+        if rule is not None:
+            return _by_rule(rule, behaviour, f"matches {question.path}, which the command names")
     return None
 
 
@@ -59,18 +81,32 @@ def _by_rule(entry: SourcedRule, behaviour: Behaviour, words: str) -> Decision:
     )
 
 
-def _files(line: CommandLine, book: RuleBook, place: Place) -> Iterator[tuple[FileQuestion, bool]]:
+def _files(
+    line: CommandLine, book: RuleBook, place: PathContext
+) -> Iterator[tuple[FileQuestion, bool]]:
     for command, cwd in _with_directories(line, place):
-        paths = command_paths(command)
-        for words, writing in ((paths.reads, False), (paths.changes, True)):
-            for word in words:
-                value = word.value or word.guess
-                if value:
-                    yield FileQuestion.of(value, book, place, cwd=cwd, by_command=True), writing
+        folders = tuple(dict.fromkeys((cwd, place.cwd)))
+        for view in (command, *_hidden_views(command)):
+            paths = command_paths(view)
+            for words, writing in ((paths.reads, False), (paths.changes, True)):
+                for word in words:
+                    value = word.value or word.guess
+                    for folder in folders if value else ():
+                        question = FileQuestion.of(
+                            value or "", book, place, cwd=folder, by_command=True
+                        )
+                        yield question, writing
 
 
-def _with_directories(line: CommandLine, place: Place) -> Iterator[tuple[SimpleCommand, str]]:
-    """Each command with the directory it runs in, as far as `cd` tells."""
+def _hidden_views(command: SimpleCommand) -> Iterator[SimpleCommand]:
+    """What the command may run besides what it says: behind wrappers, and in strings for a shell."""
+    for values in islice(deny_views(command), 1, _MAX_VIEWS):
+        words = tuple(Word(source=value, value=value) for value in values)
+        yield SimpleCommand(source=" ".join(values), words=words)
+
+
+def _with_directories(line: CommandLine, place: PathContext) -> Iterator[tuple[SimpleCommand, str]]:
+    """Each command with the directory that it runs in, as far as `cd` commands tell."""
     cwd = place.cwd
     for command in line.everything:
         yield command, cwd
@@ -79,16 +115,51 @@ def _with_directories(line: CommandLine, place: Place) -> Iterator[tuple[SimpleC
             cwd = posixpath.normpath(place.absolute(words[1], cwd))
 
 
-def touches_protected(text: str, book: RuleBook, place: Place) -> Decision | None:
-    """The decision to ask, if the line writes to a file that only a person may let be written."""
+def touches_protected(text: str, book: RuleBook, place: PathContext) -> Decision | None:
+    """The decision to ask, if the line writes to a protected file."""
     for question, writing in _files(parse_command(text), book, place):
-        if writing and question.protected:
+        if writing and (question.protected or question.ambiguous):
             return write_decision(question, Mode.DEFAULT)
     return None
 
 
-def check_command(text: str, book: RuleBook, place: Place) -> Decision:
-    """Allow or ask for a whole command line, once no rule forbids it."""
+def asks_anyway(text: str, place: PathContext) -> Decision | None:
+    """The decision to ask about a command that asks in every mode and under every rule."""
+    if removal_in(parse_command(text), place) is not Removal.DANGEROUS:
+        return None
+    return Decision(
+        behaviour=Behaviour.ASK,
+        reason=Reason.PROTECTED,
+        words="it removes a system folder, the home folder or the working directory",
+    )
+
+
+def may_ask_anyway(text: str, book: RuleBook, place: PathContext) -> Decision | None:
+    """Why the CLI may ask about a command that a rule or the mode allows, if it may."""
+    line = parse_command(text)
+    if removal_in(line, place) is Removal.UNCLEAR:
+        return _may_ask("it removes files that are known only when it runs")
+    if not place.family.bash_rules_need_parse:
+        return None
+    if line.broken:
+        return _may_ask("it is not complete, or not bash")
+    if line.doubts and _has_rules_against(book):
+        return _may_ask(f"{line.doubts[0]}, and there are rules that deny or ask")
+    return None
+
+
+def _has_rules_against(book: RuleBook) -> bool:
+    """Whether any deny or ask rule could match a part of a command."""
+    tools = ("Bash", *_FILE_TOOLS)
+    return any(
+        entry.rule.tool in tools
+        for behaviour in (Behaviour.DENY, Behaviour.ASK)
+        for entry in book.of_behaviour(behaviour)
+    )
+
+
+def check_command(text: str, book: RuleBook, place: PathContext) -> Decision:
+    """Allow or ask for a whole command line, if no rule denies it."""
     line = parse_command(text)
     doubt = _doubt(line, book, place)
     if doubt:
@@ -101,40 +172,68 @@ def check_command(text: str, book: RuleBook, place: Place) -> Decision:
     parts: list[Decision] = []
     for command, cwd in _with_directories(line, place):
         # A line without doubts hides nothing: these are all its commands.
-        part = _check_part(command, cwd, whole, book, place)
-        parts.append(part.after(f"`{command.source}`: {part}"))
+        # The CLI checks the paths after a `cd` from the first directory too (CLI-341).
+        for folder in dict.fromkeys((cwd, place.cwd)):
+            part = _check_part(command, folder, whole, book, place)
+            parts.append(part.after(f"`{command.source}`: {part}"))
     trail = tuple(step for part in parts for step in part.trail)
-    worst = _telling(parts)
+    deciding = _deciding(parts)
     return Decision(
-        behaviour=worst.behaviour,
-        reason=worst.reason,
-        words=worst.words,
-        rule=worst.rule,
-        blocked_path=worst.blocked_path,
+        behaviour=deciding.behaviour,
+        reason=deciding.reason,
+        words=deciding.words,
+        rule=deciding.rule,
+        blocked_path=deciding.blocked_path,
         trail=trail,
     )
 
 
-def _telling(parts: list[Decision]) -> Decision:
-    """The part that tells why: one that asks, else one that a rule allows, else the last."""
-    for part in parts:
-        if part.behaviour is Behaviour.ASK:
-            return part
+def _deciding(parts: list[Decision]) -> Decision:
+    """The strictest part; among allowed parts one that a rule allows, or the last."""
+    strictest = max(parts, key=lambda part: part.behaviour.strictness)
+    if strictest.behaviour is not Behaviour.ALLOW:
+        return strictest
     return next((part for part in parts if part.rule is not None), parts[-1])
 
 
-def _doubt(line: CommandLine, book: RuleBook, place: Place) -> str | None:
+def _names_environment(word: str) -> bool:
+    _, process, rest = word.partition("/proc/")
+    return bool(process) and "environ" in rest
+
+
+def _doubt(line: CommandLine, book: RuleBook, place: PathContext) -> str | None:
     if line.doubts:
         return "; ".join(line.doubts)
     if not line.commands:
         return "it is empty"
+    if "/proc/" in line.text and any(map(_names_environment, line.text.split())):
+        return "it names the environment of a process"
+    if place.family.plain_words_only and any(map(_hides_option, line.commands)):
+        return "the name of an option is quoted"
     odd = sorted(line.features & place.family.doubts)
     if odd:
-        return f"this version of the CLI does not look inside it ({', '.join(odd)})"
-    return _doubt_about_cd(line, book, place)
+        return f"this version of the CLI does not analyze it ({', '.join(odd)})"
+    return _doubt_about_repository(line) or _doubt_about_cd(line, book, place)
 
 
-def _doubt_about_cd(line: CommandLine, book: RuleBook, place: Place) -> str | None:
+def _hides_option(command: SimpleCommand) -> bool:
+    """Whether 2.1.38 takes a word such as `-''x` for an attempt to hide an option (CLI-348)."""
+    return len(command.words) > 1 and quotes_options(
+        (Word(source="", value=""), *command.words[1:])
+    )
+
+
+def _doubt_about_repository(line: CommandLine) -> str | None:
+    if not any(word.value == "git" for command in line.commands for word in command.words):
+        return None
+    written = [word for command in line.commands for word in command_paths(command).changes]
+    names = {posixpath.basename((word.value or "").rstrip("/")) for word in written}
+    if names.intersection((*_BARE_REPOSITORY, "config", "hooks")):
+        return "it creates files of a repository and runs git"
+    return None
+
+
+def _doubt_about_cd(line: CommandLine, book: RuleBook, place: PathContext) -> str | None:
     names = [command.words[0].value if command.words else None for command in line.commands]
     if "cd" not in names or len(names) == 1:
         return None
@@ -150,7 +249,7 @@ def _doubt_about_cd(line: CommandLine, book: RuleBook, place: Place) -> str | No
 
 
 def _exact_rule(line: CommandLine, book: RuleBook) -> SourcedRule | None:
-    """The allow rule that is, letter by letter, the whole line; for pipelines none is (measured)."""
+    """The allow rule that equals the whole line; none covers a pipeline (measured)."""
     if any(line.segments):
         return None
     for entry in book.of_behaviour(Behaviour.ALLOW):
@@ -164,21 +263,27 @@ def _check_part(
     cwd: str,
     whole: SourcedRule | None,
     book: RuleBook,
-    place: Place,
+    place: PathContext,
 ) -> Decision:
     blocked = _blocked_file(command, cwd, book, place)
     if blocked is not None:
         return blocked
     name = command.words[0].value or ""
     if is_read_only(command, place.family) or _is_plain_cd(command):
-        return _allow(Reason.READ_ONLY, "it only looks")
+        if _git_in_bare_repository(command, cwd, place):
+            return _ask("the directory looks like a bare repository, which can run programs")
+        return _allow(Reason.READ_ONLY, "it is read-only")
     if is_plain_edit(command, place.family) and book.mode is Mode.ACCEPT_EDITS:
         return _allow(Reason.MODE, "the mode accepts edits in the working directories")
     rule = whole or _covering(command, book, place)
     if rule is None:
         return _ask("no rule covers it")
     if runs_anything(command):
-        return _ask(f"{name!r} may run or change anything, so no rule speaks for it")
+        return _ask(f"{name!r} may run or change anything, so no rule covers it")
+    if name in ("mv", "cp") and any(
+        word.glob or (word.value or "").startswith("-") for word in command.words
+    ):
+        return _ask(f"the CLI asks about {name!r} with options or patterns in spite of the {rule}")
     if name in EDIT_COMMANDS and not place.family.rules_cover_edit_commands:
         return _ask(f"this version of the CLI asks about {name!r} in spite of the {rule}")
     return Decision(
@@ -186,36 +291,63 @@ def _check_part(
     )
 
 
-def _covering(command: SimpleCommand, book: RuleBook, place: Place) -> SourcedRule | None:
+def _git_in_bare_repository(command: SimpleCommand, cwd: str, place: PathContext) -> bool:
+    """Whether git would take the directory itself for a repository and run what its config says."""
+    if not any(word.value == "git" for word in command.words):
+        return False
+    if place.exists(posixpath.join(cwd, ".git", "HEAD")):
+        return False
+    return any(place.exists(posixpath.join(cwd, name)) for name in _BARE_REPOSITORY)
+
+
+def _covering(command: SimpleCommand, book: RuleBook, place: PathContext) -> SourcedRule | None:
     for entry in book.of_behaviour(Behaviour.ALLOW):
         ours = entry.rule.tool == "Bash" and not entry.whole_tool
-        if ours and allows_command(entry.rule.content or "", command, place.family):
+        if not ours or _is_suspended(entry, book, place):
+            continue
+        if allows_command(entry.rule.content or "", command, place.family):
             return entry
     return None
+
+
+def _is_suspended(entry: SourcedRule, book: RuleBook, place: PathContext) -> bool:
+    """Whether plan mode ignores the rule, because it allows any program (measured on 2.1.325)."""
+    if book.mode is not Mode.PLAN or not place.family.classifier_in_plan:
+        return False
+    content = entry.rule.content or ""
+    words = content.removesuffix(":*").rstrip("*").split()
+    if content.startswith("*") or not words:
+        return True
+    return words[0] in RUNNERS | _SUSPENDED or (
+        words[0] in _SCRIPT_RUNNERS and words[1:] == ["run"] and content.endswith("*")
+    )
 
 
 def _is_plain_cd(command: SimpleCommand) -> bool:
     values = [word.value for word in command.words]
     plain = len(values) == 2 and values[0] == "cd" and not command.assignments
+    plain = plain and not any(word.glob for word in command.words)
     return plain and bool(values[1]) and not str(values[1]).startswith("-")
 
 
 def runs_anything(command: SimpleCommand) -> bool:
-    """Whether the command runs its own arguments, so that no rule speaks for it."""
+    """Whether the command runs its own arguments, so that no rule covers it."""
     values = {word.value or "" for word in command.words}
     if command.words and command.words[0].value in _EVALUATING:
         return True
     actions = ("-delete", "-fprint", "-fls")
-    return "find" in values and any(v.startswith(("-exec", "-ok", *actions)) for v in values)
+    if "find" in values and any(v.startswith(("-exec", "-ok", *actions)) for v in values):
+        return True
+    return asks_under_every_rule([word.value or "" for word in command.words])
 
 
 def _blocked_file(
-    command: SimpleCommand, cwd: str, book: RuleBook, place: Place
+    command: SimpleCommand, cwd: str, book: RuleBook, place: PathContext
 ) -> Decision | None:
-    """The file that stops this command, if one does."""
+    """The decision about a file that the command may not access, if there is one."""
     paths = command_paths(command)
     edits = paths.program in EDIT_COMMANDS
-    # Inside the working directories a file command waits for its own rule or mode, not here.
+    # Inside the working directories, the rules and the mode decide about a file command, not this.
     groups = (
         (paths.redirected, book.mode, True),
         (paths.writes, Mode.ACCEPT_EDITS if edits else book.mode, True),
@@ -227,15 +359,17 @@ def _blocked_file(
             if problem:
                 return _ask(problem)
             question = FileQuestion.of(word.value or "", book, place, cwd=cwd, by_command=True)
-            found = write_decision(question, mode) if writing else read_decision(question)
-            if found.behaviour is Behaviour.ASK:
-                return found
+            if unreadable_path(question) is not None:
+                return _ask(f"{question.path} is a symbolic link that leads to itself")
+            decision = write_decision(question, mode) if writing else read_decision(question)
+            if decision.behaviour is Behaviour.ASK:
+                return decision
             if writing and edits and _is_working_directory(question, place):
-                return _ask(f"{question.path} is the working directory itself, or holds it")
+                return _ask(f"{question.path} is the working directory itself, or contains it")
     return None
 
 
-def _is_working_directory(question: FileQuestion, place: Place) -> bool:
+def _is_working_directory(question: FileQuestion, place: PathContext) -> bool:
     return any(
         place.cwd == path or place.cwd.startswith(path.rstrip("/") + "/")
         for path in question.spellings
@@ -247,7 +381,10 @@ def _unclear(word: Word, book: RuleBook, *, writing: bool) -> str | None:
     if value is None:
         return "it names a file that is known only when it runs"
     if value.startswith("~") and value != "~" and not value.startswith("~/"):
-        return f"{value} is in somebody's home directory"
+        return f"{value} is in the home folder of another user"
+    if "$" in value or "`" in value:
+        # The CLI looks for an expansion even in quotes (CLI-1500).
+        return f"{value} looks like a name that the shell expands"
     if ".." in value.split("/")[1:]:
         return f"{value} leads through '..'"
     if not word.glob:
@@ -265,6 +402,10 @@ def _unclear(word: Word, book: RuleBook, *, writing: bool) -> str | None:
 
 def _allow(reason: Reason, words: str) -> Decision:
     return Decision(behaviour=Behaviour.ALLOW, reason=reason, words=words)
+
+
+def _may_ask(words: str) -> Decision:
+    return Decision(behaviour=Behaviour.MAY_ASK, reason=Reason.NOT_UNDERSTOOD, words=words)
 
 
 def _ask(words: str) -> Decision:

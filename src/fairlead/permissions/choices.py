@@ -10,31 +10,51 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from fairlead.permissions.book import RuleBook
-from fairlead.permissions.commands import parse_command
-from fairlead.permissions.decisions import ToolCall
-from fairlead.permissions.modes import Mode
-from fairlead.permissions.paths import Place, spellings
+from fairlead.permissions.model.modes import Mode
+from fairlead.permissions.model.scopes import Behaviour, Scope
 from fairlead.permissions.policy import check
-from fairlead.permissions.rules import Rule
-from fairlead.permissions.scopes import Behaviour, Scope
-from fairlead.permissions.tools import EDITORS, READERS, file_of
-from fairlead.permissions.updates import (
+from fairlead.permissions.rules.book import RuleBook
+from fairlead.permissions.rules.decisions import ToolCall
+from fairlead.permissions.rules.paths import PathContext, spellings
+from fairlead.permissions.rules.rule import Rule
+from fairlead.permissions.rules.tools import EDITORS, READERS, file_of
+from fairlead.permissions.rules.updates import (
     DirectoryUpdate,
-    ModeUpdate,
-    PermissionUpdate,
     RuleUpdate,
-    UnknownUpdate,
     apply_update,
-    from_wire,
+    mode_of,
+    read_update,
+    rule_values,
+    rules_of,
+    scope_of,
+)
+from fairlead.permissions.shell.commands import parse_command
+from fairlead.wire.updates import (
+    AddRules,
+    KnownUpdate,
+    PermissionUpdate,
+    SetMode,
+    UnknownUpdate,
 )
 
-__all__ = ["Choice", "always_choices"]
+__all__ = ["Choice", "always_choices", "too_long_to_analyze"]
 
 _MAX_EXAMPLES = 3
 """Enough to see the kind; a longer list would not be read."""
+
+# A model chooses how long a command is and a CLI how much it suggests, so everything has a bound.
+_MAX_TEXT = 10_000
+"""Characters of a command, a path or an address."""
+_MAX_OWN_RULES = 20
+"""Commands of a line for which there is an exact rule each; nobody compares more of them."""
+_MAX_SUGGESTIONS = 20
+_MAX_SUGGESTED_RULES = 50
+_MAX_PAST = 50
+_MAX_PAST_TEXT = 500
+"""Earlier calls that are looked at, and their characters; a longer one is no good example."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +72,8 @@ class Choice:
     """How wide it is, for sorting; 0 lets nothing else through."""
     suggestion: int | None = None
     """Its place among the CLI's suggestions; None for one of our own."""
+    may_ask: str = ""
+    """Why the CLI may ask about this very call again in spite of the choice; empty if it will not."""
 
 
 def always_choices(
@@ -59,10 +81,12 @@ def always_choices(
     suggested: Sequence[Mapping[str, Any]],
     earlier: Iterable[ToolCall],
     book: RuleBook,
-    place: Place,
+    place: PathContext,
 ) -> tuple[Choice, ...]:
     """The choices for this call, narrowest first. Empty where nothing can be remembered."""
-    past = tuple(earlier)
+    if too_long_to_analyze(call):
+        return ()
+    past = _comparable(earlier)
     found: dict[tuple[PermissionUpdate, ...], Choice] = {}
     for update, index in _candidates(call, suggested, place):
         choice = _choice(update, index, call, past, book, place)
@@ -71,23 +95,47 @@ def always_choices(
     return tuple(sorted(found.values(), key=lambda choice: choice.breadth))
 
 
+def too_long_to_analyze(call: ToolCall) -> bool:
+    """Whether the call is so long that nothing can be said about its like."""
+    texts = (call.text("command"), call.text("url"), file_of(call))
+    if any(len(text) > _MAX_TEXT for text in texts):
+        return True
+    return call.tool == "Bash" and parse_command(call.text("command")).too_long
+
+
+def _comparable(earlier: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """The last few calls that may serve as examples, each once."""
+    found: dict[str, ToolCall] = {}
+    for call in islice(earlier, _MAX_PAST):
+        text = _short(call)
+        if len(text) <= _MAX_PAST_TEXT:
+            found.setdefault(text, call)
+    return tuple(found.values())
+
+
 def _candidates(
-    call: ToolCall, suggested: Sequence[Mapping[str, Any]], place: Place
+    call: ToolCall, suggested: Sequence[Mapping[str, Any]], place: PathContext
 ) -> Iterable[tuple[PermissionUpdate, int | None]]:
     rules = _own_rules(call, place)
     if rules:
-        yield RuleUpdate(kind="addRules", rules=rules), None
-    for index, raw in enumerate(suggested):
-        yield from_wire(raw), index
+        own = rule_values(rules)
+        yield AddRules(rules=own, behavior="allow", destination="session"), None
+    for index, raw in enumerate(suggested[:_MAX_SUGGESTIONS]):
+        listed = raw.get("rules")
+        if isinstance(listed, Sequence) and len(listed) > _MAX_SUGGESTED_RULES:
+            continue
+        yield read_update(raw), index
 
 
-def _own_rules(call: ToolCall, place: Place) -> tuple[Rule, ...]:
+def _own_rules(call: ToolCall, place: PathContext) -> tuple[Rule, ...]:
     """The narrowest rules that may cover the call."""
     if call.tool == "Bash":
         line = parse_command(call.text("command"))
         if not line.understood:
             return ()
         texts = dict.fromkeys(command.source for command in line.commands)
+        if len(texts) > _MAX_OWN_RULES:
+            return ()
         rules = (Rule("Bash", text) for text in texts if "*" not in text)
         return tuple(rule for rule in rules if rule.problem is None)
     if call.tool in READERS | EDITORS and file_of(call) != ".":
@@ -105,42 +153,60 @@ def _choice(
     call: ToolCall,
     past: tuple[ToolCall, ...],
     book: RuleBook,
-    place: Place,
+    place: PathContext,
 ) -> Choice | None:
-    if isinstance(update, UnknownUpdate) or update.destination.read_only:
+    if isinstance(update, UnknownUpdate) or scope_of(update).read_only:
         return None
-    if isinstance(update, ModeUpdate) and update.mode is Mode.BYPASS:
+    if isinstance(update, SetMode) and mode_of(update) is Mode.BYPASS:
         return None
     after = apply_update(book, update)
-    if check(call, after, place).behaviour is not Behaviour.ALLOW and index is None:
+    repeated = check(call, after, place)
+    if index is None and repeated.behaviour is not Behaviour.ALLOW:
         return None
     return Choice(
         updates=(update,),
-        words=f"{_words(update)} ({update.destination.in_words})",
+        words=f"{_words(update)} ({scope_of(update).in_words})",
         lets_through=_lets_through(update),
-        examples=_examples(call, past, book, after, place),
+        examples=_examples(call, update, past, book, after, place),
         breadth=_breadth(update),
         suggestion=index,
+        may_ask=repeated.words if repeated.behaviour.asks else "",
     )
 
 
 def _examples(
     call: ToolCall,
+    update: PermissionUpdate,
     past: tuple[ToolCall, ...],
     before: RuleBook,
     after: RuleBook,
-    place: Place,
+    place: PathContext,
 ) -> tuple[str, ...]:
-    shown: dict[str, None] = {}
+    shown: list[str] = []
     for earlier in past:
+        if len(shown) == _MAX_EXAMPLES:
+            break
         text = _short(earlier)
-        if text == _short(call) or text in shown:
+        if text == _short(call) or not _may_cover(update, earlier):
             continue
-        if check(earlier, before, place).behaviour is Behaviour.ALLOW:
+        if check(earlier, after, place).behaviour is not Behaviour.ALLOW:
             continue
-        if check(earlier, after, place).behaviour is Behaviour.ALLOW:
-            shown[text] = None
-    return tuple(shown)[:_MAX_EXAMPLES]
+        if check(earlier, before, place).behaviour is not Behaviour.ALLOW:
+            shown.append(text)
+    return tuple(shown)
+
+
+def _may_cover(update: PermissionUpdate, earlier: ToolCall) -> bool:
+    """A quick look that spares most checks: the fixed text of some Bash rule must be there."""
+    if not isinstance(update, RuleUpdate):
+        return True
+    if earlier.tool != "Bash":
+        return any(rule.tool_name != "Bash" for rule in update.rules)
+    command = earlier.text("command")
+    return any(
+        rule.tool != "Bash" or (rule.content or "").split("*")[0].rstrip(": ") in command
+        for rule in rules_of(update)
+    )
 
 
 def _short(call: ToolCall) -> str:
@@ -148,49 +214,51 @@ def _short(call: ToolCall) -> str:
     return detail if call.tool == "Bash" else f"{call.tool} {detail}"
 
 
-def _words(update: RuleUpdate | DirectoryUpdate | ModeUpdate) -> str:
-    if isinstance(update, ModeUpdate):
-        return f"switch to mode {update.mode.value}"
+def _words(update: KnownUpdate) -> str:
+    if isinstance(update, SetMode):
+        return f"switch to mode {mode_of(update)}"
     if isinstance(update, DirectoryUpdate):
         return f"work in {', '.join(update.directories)} as well"
-    return f"{update.behaviour.value} {', '.join(str(rule) for rule in update.rules)}"
+    return f"{update.behavior} {', '.join(str(rule) for rule in rules_of(update))}"
 
 
-def _lets_through(update: RuleUpdate | DirectoryUpdate | ModeUpdate) -> str:
-    if isinstance(update, ModeUpdate):
-        return f"everything that mode does: it {update.mode.in_words}"
+def _lets_through(update: KnownUpdate) -> str:
+    if isinstance(update, SetMode):
+        if mode_of(update) is Mode.ACCEPT_EDITS:
+            return "Edits in the project folders run without asking; everything else still asks"
+        return f"Everything this mode does: it {mode_of(update).in_words}"
     if isinstance(update, DirectoryUpdate):
-        return f"reading every file below {', '.join(update.directories)}; writing still asks"
-    return "; ".join(dict.fromkeys(_rule_lets_through(rule) for rule in update.rules))
+        return f"Read access to {', '.join(update.directories)}; writes still ask"
+    return "; ".join(dict.fromkeys(_rule_lets_through(rule) for rule in rules_of(update)))
 
 
 def _rule_lets_through(rule: Rule) -> str:
     content = rule.content
     if rule.whole_tool or content is None:
-        return f"every use of {rule.tool}, whatever its input"
+        return f"Any use of {rule.tool}, with any input"
     if rule.tool == "Bash":
         if content.endswith((":*", " *")):
-            return f"every command that begins with `{content[:-2]}`, whatever follows"
+            return f"Any command starting with `{content[:-2]}`"
         if "*" in content:
-            return f"every command of the form `{content}`, with anything for the star"
-        return f"nothing but `{content}`, letter by letter"
+            return f"Any command of the form `{content}`"
+        return f"Only this exact command: `{content}`"
     if rule.tool in ("Read", "Edit"):
-        doing = "reading" if rule.tool == "Read" else "changing"
+        access = "Read access" if rule.tool == "Read" else "Edits"
         if content.endswith("/**"):
-            return f"{doing} every file below {content[:-3].replace('//', '/', 1)}"
-        return f"{doing} nothing but {content.replace('//', '/', 1)}"
+            return f"{access} to all files below {content[:-3].replace('//', '/', 1)}"
+        return f"{access} to this file only: {content.replace('//', '/', 1)}"
     if content.startswith("domain:"):
-        return f"fetching every page of {content.removeprefix('domain:')}"
-    return f"every use of {rule.tool} with {content}"
+        return f"Any page of {content.removeprefix('domain:')}"
+    return f"Any use of {rule.tool} with {content}"
 
 
-def _breadth(update: RuleUpdate | DirectoryUpdate | ModeUpdate) -> int:
-    kept = 0 if update.destination is Scope.SESSION else 1
-    if isinstance(update, ModeUpdate):
+def _breadth(update: KnownUpdate) -> int:
+    kept = 0 if scope_of(update) is Scope.SESSION else 1
+    if isinstance(update, SetMode):
         return 90 + kept
     if isinstance(update, DirectoryUpdate):
         return 60 + kept
-    return max((_rule_breadth(rule) for rule in update.rules), default=0) + kept
+    return max((_rule_breadth(rule) for rule in rules_of(update)), default=0) + kept
 
 
 def _rule_breadth(rule: Rule) -> int:

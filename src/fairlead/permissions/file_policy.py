@@ -1,7 +1,7 @@
 """Whether one file may be read or written, by rules, directories and protected names.
 
-The same questions serve the file tools and the files a command names. Neighbours: `policy` and
-`bash_policy` ask, `paths` knows the patterns.
+The file tools and the files that a command names are checked in the same way. Neighbors: `policy`
+and `bash_policy` call this, `paths` matches the patterns.
 """
 
 from __future__ import annotations
@@ -9,55 +9,83 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairlead.permissions.book import RuleBook, SourcedRule
-from fairlead.permissions.decisions import Decision, Reason
-from fairlead.permissions.modes import Mode
-from fairlead.permissions.paths import Place, covering_rule, is_inside, is_protected, spellings
-from fairlead.permissions.scopes import Behaviour
+from fairlead.permissions.model.modes import Mode
+from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.rules.book import RuleBook, SourcedRule
+from fairlead.permissions.rules.decisions import Decision, Reason
+from fairlead.permissions.rules.paths import (
+    PathContext,
+    covering_rule,
+    is_ambiguous,
+    is_inside,
+    is_protected,
+    spellings,
+)
 
-__all__ = ["FileQuestion", "forbidding_rule", "read_decision", "write_decision"]
+__all__ = [
+    "FileQuestion",
+    "forbidding_rule",
+    "read_decision",
+    "unreadable_path",
+    "write_decision",
+]
 
 _READ_TOOLS = ("Read",)
 _WRITE_TOOLS = ("Edit",)
-_WRITE_WORDS = ("Edit", "Write", "NotebookEdit", "MultiEdit")
-"""The CLI heeds only `Edit(path)`, and lets `Write(path)` mean nothing (measured). What denies or
-asks under those names is heeded here all the same: whoever wrote it meant it."""
+_WRITE_NAMES = ("Edit", "Write", "NotebookEdit", "MultiEdit")
+"""The CLI applies only `Edit(path)` and ignores `Write(path)` (measured). Deny and ask rules with
+the other names apply here all the same, because their authors expect it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileQuestion:
-    """A file that something wants to touch, in each of its spellings."""
+    """A file that a call wants to access, in each of its spellings."""
 
     path: str
     spellings: tuple[str, ...]
     book: RuleBook
-    place: Place
+    place: PathContext
     by_command: bool = False
-    """Commands are judged spelling by spelling, file tools all at once (measured)."""
+    """Commands are checked for each spelling, file tools for all at once (measured)."""
 
     @classmethod
     def of(
         cls,
         path: str,
         book: RuleBook,
-        place: Place,
+        place: PathContext,
         *,
         cwd: str | None = None,
         by_command: bool = False,
     ) -> FileQuestion:
-        """Ask about a path as a tool or a command spells it."""
-        found = spellings(path, place, cwd)
-        return cls(path=path, spellings=found, book=book, place=place, by_command=by_command)
+        """The question about a path as a tool or a command spells it."""
+        paths = spellings(path, place, cwd)
+        if path != path.strip() and not by_command:
+            # The CLI removes blanks and newlines around the path of a file tool (CLI-349).
+            paths = tuple(dict.fromkeys((*paths, *spellings(path.strip(), place, cwd))))
+        return cls(path=path, spellings=paths, book=book, place=place, by_command=by_command)
 
     @property
     def inside(self) -> bool:
-        """Whether every spelling lies in a working directory."""
+        """Whether every spelling is in a working directory."""
         return all(is_inside(path, self.place, self.book) for path in self.spellings)
 
     @property
     def protected(self) -> bool:
-        """Whether any spelling is a file that only a person may let be written."""
+        """Whether any spelling is a file that only the user may allow to be written."""
         return any(is_protected(path, self.place.family) for path in self.spellings)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether Windows would read a spelling as another name."""
+        if self.path.startswith("\\\\") or any(map(is_ambiguous, self.spellings)):
+            return True
+        if self.path != self.path.strip() and not self.by_command:
+            return True
+        strict = self.place.family.colons_are_ambiguous and not self.by_command
+        if (self.by_command or strict) and self.path.startswith("//"):
+            return True  # Windows reads it as the name of a computer (CLI-1505).
+        return strict and (":" in self.path or self.path.endswith("."))
 
 
 def _rules(
@@ -71,45 +99,62 @@ def _rules(
 def forbidding_rule(
     question: FileQuestion, behaviour: Behaviour, *, writing: bool
 ) -> SourcedRule | None:
-    """The deny or ask rule that any spelling of the file falls under."""
-    tools: tuple[str, ...] = _WRITE_WORDS if writing else _READ_TOOLS
+    """The deny or ask rule that matches any spelling of the file."""
+    tools: tuple[str, ...] = _WRITE_NAMES if writing else _READ_TOOLS
     by_tool = writing and behaviour is Behaviour.DENY and not question.by_command
     if by_tool and question.place.family.read_denial_stops_writes:
         tools = tools + _READ_TOOLS
     rules = tuple(_rules(question, behaviour, tools))
     for path in question.spellings:
-        found = covering_rule(rules, path, question.place)
-        if found is not None:
-            return found
+        rule = covering_rule(rules, path, question.place)
+        if rule is not None:
+            return rule
     return None
+
+
+def unreadable_path(question: FileQuestion) -> Decision | None:
+    """The decision to deny, if the path is a symbolic link that leads to itself."""
+    if not any(question.place.is_loop(path) for path in question.spellings):
+        return None
+    return Decision(
+        behaviour=Behaviour.DENY,
+        reason=Reason.NOT_UNDERSTOOD,
+        words=f"{question.path} is a symbolic link that leads to itself",
+        blocked_path=question.spellings[0],
+    )
 
 
 def _allowing_rule(question: FileQuestion, *, writing: bool) -> SourcedRule | None:
     """The allow rule that covers the file in every spelling."""
     tools: tuple[str, ...] = _WRITE_TOOLS if writing else _READ_TOOLS
-    if not writing and not question.by_command:
-        # What may be edited may be read (measured for the file tools).
+    if not writing and not question.by_command and not question.protected:
+        # A file that may be edited may also be read (measured for the file tools).
         tools = _READ_TOOLS + _WRITE_TOOLS
-    rules = tuple(_rules(question, Behaviour.ALLOW, tools))
-    found: SourcedRule | None = None
+    # `Edit(*)` means the tool Edit and no other one, so it is not a pattern (measured).
+    rules = tuple(
+        entry for entry in _rules(question, Behaviour.ALLOW, tools) if entry.rule.content != "*"
+    )
+    covering: SourcedRule | None = None
     for path in question.spellings:
         rule = covering_rule(rules, path, question.place)
         if rule is not None:
-            found = rule
+            covering = rule
         elif not (
             question.by_command and not writing and is_inside(path, question.place, question.book)
         ):
             return None
-    return found
+    return covering
 
 
 def read_decision(question: FileQuestion) -> Decision:
-    """Allow or ask for reading, once no rule forbids it."""
+    """Allow or ask for reading, if no rule denies it."""
+    if question.ambiguous:
+        return _ambiguous(question)
     if question.inside:
         return Decision(
             behaviour=Behaviour.ALLOW,
             reason=Reason.WORKING_DIRECTORY,
-            words=f"{question.path} lies in a working directory and may be read",
+            words=f"{question.path} is in a working directory and may be read",
         )
     rule = _allowing_rule(question, writing=False)
     if rule is not None:
@@ -119,18 +164,20 @@ def read_decision(question: FileQuestion) -> Decision:
     return Decision(
         behaviour=Behaviour.ASK,
         reason=Reason.WORKING_DIRECTORY,
-        words=f"{question.path} lies outside the working directories",
+        words=f"{question.path} is outside the working directories",
         blocked_path=_blocked(question),
     )
 
 
 def write_decision(question: FileQuestion, mode: Mode) -> Decision:
-    """Allow or ask for writing, once no rule forbids it."""
+    """Allow or ask for writing, if no rule denies it."""
+    if question.ambiguous:
+        return _ambiguous(question)
     if question.protected:
         return Decision(
             behaviour=Behaviour.ASK,
             reason=Reason.PROTECTED,
-            words=f"{question.path} can make programs run, so a person decides about it",
+            words=f"{question.path} can make programs run, so the user decides about it",
             blocked_path=question.spellings[0],
         )
     rule = _allowing_rule(question, writing=True)
@@ -142,18 +189,27 @@ def write_decision(question: FileQuestion, mode: Mode) -> Decision:
         return Decision(
             behaviour=Behaviour.ALLOW,
             reason=Reason.MODE,
-            words=f"{question.path} lies in a working directory and the mode accepts edits",
+            words=f"{question.path} is in a working directory and the mode accepts edits",
         )
     where = (
         "is a change that no rule allows"
         if question.inside
-        else "lies outside the working directories"
+        else "is outside the working directories"
     )
     return Decision(
         behaviour=Behaviour.ASK,
         reason=Reason.NO_RULE if question.inside else Reason.WORKING_DIRECTORY,
         words=f"{question.path} {where}",
         blocked_path=question.spellings[0] if question.inside else _blocked(question),
+    )
+
+
+def _ambiguous(question: FileQuestion) -> Decision:
+    return Decision(
+        behaviour=Behaviour.ASK,
+        reason=Reason.PROTECTED,
+        words=f"some systems read {question.path} as another file name",
+        blocked_path=question.spellings[0],
     )
 
 

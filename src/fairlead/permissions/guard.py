@@ -1,8 +1,8 @@
-"""The host's own policy: answers a permission request by rule before a person is asked.
+"""The host's own policy: answers a permission request by rule before the user is asked.
 
-It holds rules of the host (not the CLI's), a true plan mode and a budget. Pure: it returns allow,
-deny or "ask the person", with the reason; writing that down is the caller's (`audit`). It never
-answers a question that is meant for a person.
+It has rules of the host (not the CLI's), a real plan mode and a budget. Pure: it returns allow,
+deny or "ask the user", with the reason; the caller records it (`audit`). It never answers a question
+that is meant for the user.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ import posixpath
 from dataclasses import dataclass, field, replace
 
 from fairlead.permissions.audit import Decider
-from fairlead.permissions.book import RuleBook
-from fairlead.permissions.decisions import Decision, Reason, ToolCall
-from fairlead.permissions.families import CURRENT
-from fairlead.permissions.modes import Mode
-from fairlead.permissions.paths import Place, spellings
+from fairlead.permissions.model.families import CURRENT
+from fairlead.permissions.model.modes import Mode
+from fairlead.permissions.model.scopes import Behaviour
 from fairlead.permissions.policy import check
-from fairlead.permissions.scopes import Behaviour
-from fairlead.permissions.tools import EDITORS, INTERACTIVE, file_of
+from fairlead.permissions.rules.book import RuleBook
+from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
+from fairlead.permissions.rules.paths import PathContext, spellings
+from fairlead.permissions.rules.tools import EDITORS, INTERACTIVE, file_of
 
 __all__ = ["Guard", "Verdict"]
+
+UNDECIDED = "no rule of the host decides this"
+TOO_LONG = "the command is too long to analyze, so no rule of the host can allow it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +34,12 @@ class Verdict:
     decider: Decider
     words: str
     decision: Decision
-    """What it rests on; names the rule, if one decided."""
+    """The decision behind it, with the rule if one decided."""
 
     @property
     def final(self) -> bool:
-        """Whether no person needs to be asked."""
-        return self.behaviour is not Behaviour.ASK
+        """Whether the user need not be asked."""
+        return not self.behaviour.asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +48,17 @@ class Guard:
 
     rules: RuleBook = field(default_factory=RuleBook)
     plan_only: bool = False
-    """Deny every edit and every command that does more than look: the CLI's own plan mode asks
-    instead, or does nothing at all (TRUTH 1.3)."""
+    """Deny every edit and every command that is not read-only: the CLI's own plan mode asks
+    instead, or has no effect (CLI-315)."""
     budget_usd: float | None = None
     """Deny everything once this much has been spent."""
 
-    def answer(self, call: ToolCall, place: Place, spent_usd: float = 0.0) -> Verdict:
-        """Allow, deny, or leave it to a person."""
+    def answer(self, call: ToolCall, place: PathContext, spent_usd: float = 0.0) -> Verdict:
+        """Allow, deny, or leave the decision to the user."""
         if self.budget_usd is not None and spent_usd >= self.budget_usd:
             words = f"the budget of ${self.budget_usd:.2f} is used up (${spent_usd:.2f} spent)"
             return _verdict(Behaviour.DENY, Decider.BUDGET, words, Reason.MODE)
-        if call.tool in INTERACTIVE:
-            words = f"{call.tool} is a question to a person"
-            return _verdict(Behaviour.ASK, Decider.PERSON, words, Reason.NEEDS_A_PERSON)
-        # The host is as strict as the newest CLI, whichever version asks.
-        place = replace(place, family=CURRENT)
-        decision = check(call, self.rules.with_mode(Mode.DEFAULT), place)
+        decision = self._decide(call, place)
         if decision.behaviour is Behaviour.DENY:
             return Verdict(
                 behaviour=Behaviour.DENY,
@@ -68,15 +66,33 @@ class Guard:
                 words=decision.words,
                 decision=decision,
             )
+        if call.tool in INTERACTIVE:
+            words = f"{call.tool} is a question to the user"
+            return _verdict(Behaviour.ASK, Decider.PERSON, words, Reason.NEEDS_A_PERSON)
         if self.plan_only and _changes_something(call, decision, place):
             words = f"{call.tool} would change something, and the session is only planning"
             return _verdict(Behaviour.DENY, Decider.PLAN_MODE, words, Reason.MODE)
-        return _allowed_or_asked(decision)
+        return _allowed_or_asked(decision, too_long=_is_too_long(call))
+
+    def _decide(self, call: ToolCall, place: PathContext) -> Decision:
+        """The stricter of two decisions: as the CLI of this version decides, and as the newest."""
+        rules = self.rules.with_mode(Mode.DEFAULT)
+        places = [place] if place.family is CURRENT else [place, replace(place, family=CURRENT)]
+        decisions = [check(call, rules, own) for own in places]
+        return max(decisions, key=lambda decision: decision.behaviour.strictness)
 
 
-def _allowed_or_asked(decision: Decision) -> Verdict:
-    # The CLI had a reason to ask. Only a rule of the host outweighs it: that a command looks
-    # harmless to us, or lies in a working directory, does not.
+def _is_too_long(call: ToolCall) -> bool:
+    if call.tool != "Bash":
+        return False
+    from fairlead.permissions.shell.text import is_too_long  # Loads the grammar, as `check` does.
+
+    return is_too_long(call.text("command"))
+
+
+def _allowed_or_asked(decision: Decision, *, too_long: bool) -> Verdict:
+    # The CLI had a reason to ask. Only a rule of the host takes precedence over it: that a command
+    # is read-only, or that a file is in a working directory, does not.
     by_rule = decision.reason is Reason.RULE and decision.rule is not None
     if decision.behaviour is Behaviour.ALLOW and by_rule:
         return Verdict(
@@ -88,23 +104,22 @@ def _allowed_or_asked(decision: Decision) -> Verdict:
     return Verdict(
         behaviour=Behaviour.ASK,
         decider=Decider.PERSON,
-        words=decision.words if by_rule else "no rule of the host decides this",
+        words=decision.words if by_rule else TOO_LONG if too_long else UNDECIDED,
         decision=decision,
     )
 
 
-def _changes_something(call: ToolCall, decision: Decision, place: Place) -> bool:
+def _changes_something(call: ToolCall, decision: Decision, place: PathContext) -> bool:
     if call.tool in EDITORS:
         return not _is_plan_file(call, place)
     if call.tool != "Bash":
         return False
-    looked_at = check(call, RuleBook(), place)
-    return looked_at.behaviour is not Behaviour.ALLOW
+    return check(call, RuleBook(), place).behaviour is not Behaviour.ALLOW
 
 
-def _is_plan_file(call: ToolCall, place: Place) -> bool:
-    """2.1.325 keeps the plan itself in a file that the model writes (TRUTH 1.4)."""
-    folder = posixpath.join(place.home, ".claude", "plans") + "/"
+def _is_plan_file(call: ToolCall, place: PathContext) -> bool:
+    """2.1.325 keeps the plan itself in a file that the model writes (CLI-407)."""
+    folder = posixpath.join(place.config_folder, "plans") + "/"
     paths = spellings(file_of(call), place)
     return all(path.startswith(folder) and path.endswith(".md") for path in paths)
 

@@ -1,8 +1,8 @@
 """The check flow: what the CLI will do with a call under these rules, and by which of them.
 
-Deny, ask, what the tool itself needs, mode, allow, else ask (seed 002 §5.7), with the deviations
-measured on real CLIs. Where this differs from a CLI it is stricter, never laxer; the differences
-are named in the differential test. Pure: files and versions come in through `Place`.
+Deny rules, ask rules, the tool's own checks, the mode, allow rules, otherwise ask, with the
+deviations measured on real CLIs. If the answer of the CLI is not certain, the decision is "may ask",
+never "allow". Pure: facts about files and versions are passed in as a `PathContext`.
 """
 
 from __future__ import annotations
@@ -10,113 +10,162 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fairlead.permissions.bash_policy import check_command, forbidden_command, touches_protected
-from fairlead.permissions.book import RuleBook, SourcedRule
-from fairlead.permissions.decisions import Decision, Reason, ToolCall
-from fairlead.permissions.domains import domain_matches, is_documentation
+from fairlead.permissions.bash_policy import (
+    asks_anyway,
+    check_command,
+    forbidden_command,
+    may_ask_anyway,
+    touches_protected,
+)
+from fairlead.permissions.certainty import certain_rules, uncertainty
 from fairlead.permissions.file_policy import (
     FileQuestion,
     forbidding_rule,
     read_decision,
+    unreadable_path,
     write_decision,
 )
-from fairlead.permissions.mcp_names import allows_mcp, catches_mcp, is_mcp
-from fairlead.permissions.modes import Mode
-from fairlead.permissions.paths import Place
-from fairlead.permissions.scopes import Behaviour, Scope
-from fairlead.permissions.tools import EDITORS, HARMLESS, INTERACTIVE, READERS, file_of, same_tool
+from fairlead.permissions.in_force import in_force
+from fairlead.permissions.model.modes import Mode
+from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.rules.book import RuleBook, SourcedRule
+from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
+from fairlead.permissions.rules.domains import domain_matches, is_documentation
+from fairlead.permissions.rules.fields import field_matches
+from fairlead.permissions.rules.mcp_names import allows_mcp, catches_mcp, is_mcp
+from fairlead.permissions.rules.paths import PathContext
+from fairlead.permissions.rules.tools import (
+    AGENTS,
+    EDITORS,
+    HARMLESS,
+    INTERACTIVE,
+    READERS,
+    SHELLS,
+    SKILLS,
+    file_of,
+    same_tool,
+)
+from fairlead.permissions.rules.wildcards import star_match
+from fairlead.permissions.shell.commands import parse_command
 
 __all__ = ["check", "explain"]
 
 
-def check(call: ToolCall, book: RuleBook, place: Place) -> Decision:
+def check(call: ToolCall, book: RuleBook, place: PathContext) -> Decision:
     """What happens to this call, and why."""
-    book, steps = _in_force(book, place)
+    book, steps = in_force(book, place)
     for behaviour in (Behaviour.DENY, Behaviour.ASK):
-        found = _whole_tool(call, behaviour, book) or _by_content(call, behaviour, book, place)
-        if found is not None:
-            return _finish(found, call, book, place, steps)
+        decision = _whole_tool(call, behaviour, book, place) or _by_content(
+            call, behaviour, book, place
+        )
+        if decision is not None:
+            return _finish(decision, call, book, place, steps)
         steps.append(f"no {behaviour.value} rule matches")
-    for words, look in _STEPS:
-        found = look(call, book, place)
-        if found is not None:
-            return _finish(found, call, book, place, steps)
-        steps.append(words)
-    nothing = Decision(
+    decision = _by_steps(call, book, place, steps)
+    if decision.behaviour is Behaviour.ALLOW:
+        uncertain = _may_ask_anyway(call, decision, book, place)
+        if uncertain is not None:
+            steps.append(decision.words)
+            decision = uncertain
+    return _finish(decision, call, book, place, steps)
+
+
+def _by_steps(call: ToolCall, book: RuleBook, place: PathContext, steps: list[str]) -> Decision:
+    for note, step in _STEPS:
+        decision = step(call, book, place)
+        if decision is not None:
+            return decision
+        steps.append(note)
+    return Decision(
         behaviour=Behaviour.ASK,
         reason=Reason.NO_RULE,
         words=f"no rule matches this use of {call.tool}, and the mode does not allow it",
     )
-    return _finish(nothing, call, book, place, steps)
 
 
-def explain(call: ToolCall, book: RuleBook, place: Place) -> str:
-    """The whole trail, one step a line, ending with the decision."""
+def _may_ask_anyway(
+    call: ToolCall, decision: Decision, book: RuleBook, place: PathContext
+) -> Decision | None:
+    """The reason why the CLI may ask in spite of the rule or the mode that allows the call."""
+    known = may_ask_anyway(call.text("command"), book, place) if call.tool in SHELLS else None
+    if known is not None:
+        return known
+    words = uncertainty(call, decision, book, place)
+    if words is None:
+        certain = certain_rules(book, place)
+        if certain != book and not _by_steps(call, certain, place, []).behaviour.asks:
+            return None
+        words = None if certain == book else "it rests on a rule or folder of an unusual form"
+    if words is None:
+        return None
+    return Decision(behaviour=Behaviour.MAY_ASK, reason=Reason.NOT_UNDERSTOOD, words=words)
+
+
+def explain(call: ToolCall, book: RuleBook, place: PathContext) -> str:
+    """Every step of the decision, one per line, and the decision itself."""
     decision = check(call, book, place)
     lines = [f"{call.tool}, mode {book.mode.value} ({book.mode.in_words}):"]
     lines += [f"  {number}. {step}" for number, step in enumerate(decision.trail, 1)]
-    lines.append(f"So: {decision}.")
+    lines.append(f"Result: {decision}.")
     return "\n".join(lines)
 
 
-def _in_force(book: RuleBook, place: Place) -> tuple[RuleBook, list[str]]:
-    """The rules that count, and in words those that do not."""
-    notes = [f"the {entry} is ignored: {entry.rule.problem}" for entry in book.ignored()]
-    rules = book.rules
-    if place.family.project_needs_trust and not place.trusted:
-        waiting = tuple(
-            entry
-            for entry in rules
-            if entry.scope is Scope.PROJECT and entry.behaviour is Behaviour.ALLOW
-        )
-        notes += [f"the {entry} is ignored until the workspace is trusted" for entry in waiting]
-        rules = tuple(entry for entry in rules if entry not in waiting)
-    return replace(book, rules=rules), notes
-
-
 def _finish(
-    found: Decision, call: ToolCall, book: RuleBook, place: Place, steps: list[str]
+    decision: Decision, call: ToolCall, book: RuleBook, place: PathContext, steps: list[str]
 ) -> Decision:
-    trail = (*steps, *found.trail, found.words)
-    if found.behaviour is Behaviour.ASK and book.mode is Mode.DONT_ASK:
-        words = f"{found.words}; mode dontAsk refuses what it would have to ask about"
+    trail = (*steps, *decision.trail, decision.words)
+    if decision.behaviour.asks and book.mode is Mode.DONT_ASK:
+        words = f"{decision.words}; mode dontAsk denies calls that it would have to ask about"
         return replace(
-            found, behaviour=Behaviour.DENY, reason=Reason.MODE, words=words, trail=trail
+            decision, behaviour=Behaviour.DENY, reason=Reason.MODE, words=words, trail=trail
         )
-    if _goes_to_classifier(found, call, book, place):
-        words = f"{found.words}; plan mode hands that to the CLI's classifier, and there is none"
+    if _goes_to_classifier(decision, call, book, place):
+        words = (
+            f"{decision.words}; plan mode passes this to the CLI's classifier, and there is none"
+        )
         return replace(
-            found, behaviour=Behaviour.DENY, reason=Reason.CLASSIFIER, words=words, trail=trail
+            decision, behaviour=Behaviour.DENY, reason=Reason.CLASSIFIER, words=words, trail=trail
         )
-    return replace(found, trail=trail)
+    return replace(decision, trail=trail)
 
 
-def _goes_to_classifier(found: Decision, call: ToolCall, book: RuleBook, place: Place) -> bool:
-    if found.behaviour is not Behaviour.ASK or book.mode is not Mode.PLAN:
+def _goes_to_classifier(
+    decision: Decision, call: ToolCall, book: RuleBook, place: PathContext
+) -> bool:
+    if book.mode is not Mode.PLAN or not place.family.classifier_in_plan or place.classifier:
         return False
-    if not place.family.classifier_in_plan or place.classifier:
+    if decision.behaviour is Behaviour.ALLOW:
+        return call.tool in AGENTS and decision.rule is None
+    if not decision.behaviour.asks or call.tool in INTERACTIVE or call.tool in READERS:
         return False
-    if call.tool in INTERACTIVE or call.tool in READERS:
-        return False
-    if found.rule is not None and same_tool(found.rule.rule.tool, call.tool):
-        return False
-    return call.tool not in EDITORS or found.reason is Reason.PROTECTED
+    if decision.rule is not None and same_tool(decision.rule.rule.tool, call.tool):
+        return call.tool in SHELLS and bool(parse_command(call.text("command")).doubts)
+    return call.tool not in EDITORS or decision.reason is Reason.PROTECTED
 
 
-# The steps after deny and ask, in order. Each gives a decision, or None to go on.
+# The steps after deny and ask, in order. Each returns a decision, or None to continue.
 
 
-def _needs_a_person(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
+def _needs_the_user(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
     if call.tool not in INTERACTIVE:
         return None
     return Decision(
         behaviour=Behaviour.ASK,
         reason=Reason.NEEDS_A_PERSON,
-        words=f"{call.tool} is a question to a person",
+        words=f"{call.tool} is a question to the user",
     )
 
 
-def _bypassed(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
+def _always_asks(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
+    """What asks in every mode and in spite of every allow rule."""
+    if call.tool in SHELLS:
+        return asks_anyway(call.text("command"), place)
+    if call.tool in READERS | EDITORS and file_of(call):
+        return unreadable_path(FileQuestion.of(file_of(call), book, place))
+    return None
+
+
+def _bypassed(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
     if book.mode is not Mode.BYPASS:
         return None
     if not place.family.bypass_covers_protected:
@@ -124,36 +173,42 @@ def _bypassed(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
         if protected is not None:
             return protected
     return Decision(
-        behaviour=Behaviour.ALLOW, reason=Reason.MODE, words="the mode lets everything through"
+        behaviour=Behaviour.ALLOW, reason=Reason.MODE, words="the mode allows every call"
     )
 
 
-def _protected(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
+def _protected(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
     if place.family.whole_tool_covers_protected and _covering_whole(call, book, place):
         return None
-    if call.tool == "Bash":
+    if call.tool in SHELLS:
         return touches_protected(call.text("command"), book, place)
     if call.tool in EDITORS:
         question = FileQuestion.of(file_of(call), book, place)
         leads_out = len(question.spellings) > 1 and not question.inside
+        other_home = question.path.startswith("~") and question.path[1:2] not in ("", "/")
+        if other_home:
+            # 2.1.325 asks although a rule covers the whole tool (CLI-351).
+            return replace(write_decision(question, Mode.DEFAULT), behaviour=Behaviour.ASK)
         if question.protected or (leads_out and _covering_whole(call, book, place)):
             return write_decision(question, Mode.DEFAULT)
     return None
 
 
-def _planning(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
+def _planning(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
     if book.mode is not Mode.PLAN or not place.family.classifier_in_plan:
         return None
-    if call.tool not in EDITORS:
+    if call.tool in EDITORS:
+        words = "plan mode asks about every edit"
+    elif is_mcp(call.tool):
+        words = "plan mode asks about every MCP tool"
+    else:
         return None
-    return Decision(
-        behaviour=Behaviour.ASK, reason=Reason.MODE, words="plan mode asks about every edit"
-    )
+    return Decision(behaviour=Behaviour.ASK, reason=Reason.MODE, words=words)
 
 
-def _covered_whole(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
-    if book.mode is Mode.PLAN and place.family.classifier_in_plan and call.tool == "Bash":
-        # A rule for all of Bash is set aside while planning (measured on 2.1.325).
+def _covered_whole(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
+    if book.mode is Mode.PLAN and place.family.classifier_in_plan and call.tool in SHELLS:
+        # 2.1.325 does not apply a rule for all of Bash in plan mode (measured).
         return None
     entry = _covering_whole(call, book, place)
     if entry is None:
@@ -163,8 +218,8 @@ def _covered_whole(call: ToolCall, book: RuleBook, place: Place) -> Decision | N
     )
 
 
-def _by_the_tool(call: ToolCall, book: RuleBook, place: Place) -> Decision | None:
-    if call.tool == "Bash":
+def _by_the_tool(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
+    if call.tool in SHELLS:
         return check_command(call.text("command"), book, place)
     if call.tool in READERS | EDITORS and not file_of(call):
         return Decision(
@@ -178,6 +233,8 @@ def _by_the_tool(call: ToolCall, book: RuleBook, place: Place) -> Decision | Non
         return write_decision(FileQuestion.of(file_of(call), book, place), book.mode)
     if call.tool == "WebFetch":
         return _fetch(call, book)
+    if call.tool in SKILLS:
+        return _skill(call, book, place)
     if call.tool in HARMLESS:
         return Decision(
             behaviour=Behaviour.ALLOW,
@@ -187,15 +244,46 @@ def _by_the_tool(call: ToolCall, book: RuleBook, place: Place) -> Decision | Non
     return None
 
 
-_Look = Callable[[ToolCall, RuleBook, Place], Decision | None]
-_STEPS: tuple[tuple[str, _Look], ...] = (
-    ("it is not a question to a person", _needs_a_person),
-    ("the mode does not let everything through", _bypassed),
+_Step = Callable[[ToolCall, RuleBook, PathContext], Decision | None]
+_STEPS: tuple[tuple[str, _Step], ...] = (
+    ("it is not a question to the user", _needs_the_user),
+    ("it is not a call that always asks", _always_asks),
+    ("the mode does not allow every call", _bypassed),
     ("it writes no protected file", _protected),
-    ("it is no edit in plan mode", _planning),
+    ("it is not an edit or an MCP tool in plan mode", _planning),
     ("no allow rule covers the whole tool", _covered_whole),
     ("no allow rule covers this use of the tool", _by_the_tool),
 )
+
+
+def _skill(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
+    name = _skill_name(call)
+    for entry in book.of_behaviour(Behaviour.ALLOW):
+        if same_tool(entry.rule.tool, call.tool) and entry.rule.content == name:
+            return _ruled(entry, "covers it")
+    plain = place.is_plain_skill(name)
+    if plain:
+        return Decision(
+            behaviour=Behaviour.ALLOW,
+            reason=Reason.HARMLESS,
+            words=f"the skill {name} only adds text to the conversation",
+        )
+    if plain is False:
+        return Decision(
+            behaviour=Behaviour.ASK,
+            reason=Reason.PROTECTED,
+            words=f"the skill {name} grants tools, runs hooks or contains commands",
+        )
+    return Decision(
+        behaviour=Behaviour.MAY_ASK,
+        reason=Reason.NOT_UNDERSTOOD,
+        words=f"the skill {name} may grant tools or run hooks, and then the CLI asks",
+    )
+
+
+def _skill_name(call: ToolCall) -> str:
+    text = call.text("skill") or call.text("command")
+    return text.strip().removeprefix("/").partition(" ")[0]
 
 
 def _fetch(call: ToolCall, book: RuleBook) -> Decision | None:
@@ -204,31 +292,37 @@ def _fetch(call: ToolCall, book: RuleBook) -> Decision | None:
         if entry.rule.tool == "WebFetch" and domain_matches(
             entry.rule.content or "", url, generous=False
         ):
-            return Decision(
-                behaviour=Behaviour.ALLOW,
-                reason=Reason.RULE,
-                words=f"the {entry} covers it",
-                rule=entry,
-            )
+            return _ruled(entry, "covers it")
     if is_documentation(url):
         return Decision(
             behaviour=Behaviour.ALLOW,
             reason=Reason.DOCUMENTATION,
-            words="the page is documentation that the CLI always fetches",
+            words="the page is documentation that the CLI fetches without asking",
         )
     return None
 
 
-def _whole_tool(call: ToolCall, behaviour: Behaviour, book: RuleBook) -> Decision | None:
+def _whole_tool(
+    call: ToolCall, behaviour: Behaviour, book: RuleBook, place: PathContext
+) -> Decision | None:
+    tools = [call.tool]
+    if call.tool in EDITORS and place.family.read_denial_stops_writes:
+        # A file that must not be read must not be edited either (measured on 2.1.325).
+        tools += ["Read"] if behaviour is Behaviour.DENY else []
     for entry in book.of_behaviour(behaviour):
-        if not entry.whole_tool:
-            continue
-        if same_tool(entry.rule.tool, call.tool) or catches_mcp(entry.rule.tool, call.tool):
-            return _ruled(entry, f"speaks of every use of {call.tool}")
+        if entry.whole_tool and any(_names_tool(entry.rule.tool, tool) for tool in tools):
+            return _ruled(entry, f"covers every use of {call.tool}")
     return None
 
 
-def _covering_whole(call: ToolCall, book: RuleBook, place: Place) -> SourcedRule | None:
+def _names_tool(rule_tool: str, tool: str) -> bool:
+    """Whether the tool name of a deny or ask rule, which may contain stars, means this tool."""
+    if same_tool(rule_tool, tool) or catches_mcp(rule_tool, tool):
+        return True
+    return "*" in rule_tool and star_match(rule_tool.split("*"), tool)
+
+
+def _covering_whole(call: ToolCall, book: RuleBook, place: PathContext) -> SourcedRule | None:
     for entry in book.of_behaviour(Behaviour.ALLOW):
         if not entry.whole_tool:
             continue
@@ -236,34 +330,46 @@ def _covering_whole(call: ToolCall, book: RuleBook, place: Place) -> SourcedRule
             globs = place.family.mcp_globs
             if allows_mcp(entry.rule.tool, call.tool, call.mcp_server, globs=globs):
                 return entry
-        elif same_tool(entry.rule.tool, call.tool):
+        elif _allows_whole(entry.rule.tool, call.tool):
             return entry
     return None
 
 
+def _allows_whole(rule_tool: str, tool: str) -> bool:
+    """Whether an allow rule for a whole tool covers this one; only agents have two names."""
+    return rule_tool == tool or (rule_tool in AGENTS and tool in AGENTS)
+
+
 def _by_content(
-    call: ToolCall, behaviour: Behaviour, book: RuleBook, place: Place
+    call: ToolCall, behaviour: Behaviour, book: RuleBook, place: PathContext
 ) -> Decision | None:
-    """A deny or ask rule with content that this very input falls under."""
-    if call.tool == "Bash":
+    """The decision of a deny or ask rule with content that matches this input."""
+    for entry in book.of_behaviour(behaviour):
+        if same_tool(entry.rule.tool, call.tool) and field_matches(entry.rule.content or "", call):
+            return _ruled(entry, "matches a field of the input")
+    if call.tool in SHELLS:
         return forbidden_command(call.text("command"), behaviour, book, place)
     if call.tool in READERS or call.tool in EDITORS:
         question = FileQuestion.of(file_of(call), book, place)
-        entry = forbidding_rule(question, behaviour, writing=call.tool in EDITORS)
-        return None if entry is None else _ruled(entry, f"concerns {question.path}")
+        forbidding = forbidding_rule(question, behaviour, writing=call.tool in EDITORS)
+        return None if forbidding is None else _ruled(forbidding, f"matches {question.path}")
     for entry in book.of_behaviour(behaviour):
-        if same_tool(entry.rule.tool, call.tool) and _content_concerns(entry, call):
-            return _ruled(entry, "concerns this input")
+        if same_tool(entry.rule.tool, call.tool) and _content_matches(entry, call):
+            return _ruled(entry, "matches this input")
     return None
 
 
-def _content_concerns(entry: SourcedRule, call: ToolCall) -> bool:
+def _content_matches(entry: SourcedRule, call: ToolCall) -> bool:
     content = entry.rule.content or ""
     if call.tool == "WebFetch":
         return domain_matches(content, call.text("url"), generous=True)
-    named = call.text("skill") or call.text("subagent_type")
-    prefix = content.removesuffix(":*")
-    return bool(named) and (named == content or (prefix != content and named.startswith(prefix)))
+    name = _skill_name(call) if call.tool in SKILLS else call.text("subagent_type")
+    if not name:
+        return False
+    content = content.removeprefix("/") if call.tool in SKILLS else content
+    return star_match(content.removesuffix(":*").split("*"), name) or (
+        content.endswith(":*") and name.startswith(content[:-2])
+    )
 
 
 def _ruled(entry: SourcedRule, words: str) -> Decision:

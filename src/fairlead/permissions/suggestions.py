@@ -1,51 +1,56 @@
 """The permission_suggestions that the CLI itself sends with a request, version by version.
 
 For the emulator, and for seeing what a real CLI left out. Checked against the recordings and, by
-the differential test, against real CLIs. Pure; directories are asked of `Place`.
+the differential test, against real CLIs. Pure; directories are asked of `PathContext`.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from fairlead.permissions.bash_policy import check_command, runs_anything
-from fairlead.permissions.book import RuleBook
-from fairlead.permissions.command_paths import EDIT_COMMANDS, command_paths
-from fairlead.permissions.commands import CommandLine, SimpleCommand, parse_command
-from fairlead.permissions.decisions import ToolCall
-from fairlead.permissions.domains import host_of
-from fairlead.permissions.families import Family
 from fairlead.permissions.file_policy import FileQuestion, read_decision, write_decision
-from fairlead.permissions.mcp_names import is_mcp
-from fairlead.permissions.modes import Mode
-from fairlead.permissions.paths import Place
-from fairlead.permissions.rules import Rule
-from fairlead.permissions.scopes import Behaviour, Scope
-from fairlead.permissions.tools import EDITORS, READERS, file_of
-from fairlead.permissions.updates import (
-    DirectoryUpdate,
-    ModeUpdate,
-    PermissionUpdate,
-    RuleUpdate,
-    to_wire,
-)
-from fairlead.permissions.wrappers import RUNNERS, safe_assignments
+from fairlead.permissions.model.families import Family
+from fairlead.permissions.model.modes import Mode
+from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.rules.book import RuleBook
+from fairlead.permissions.rules.decisions import ToolCall
+from fairlead.permissions.rules.domains import host_of
+from fairlead.permissions.rules.mcp_names import is_mcp
+from fairlead.permissions.rules.paths import PathContext
+from fairlead.permissions.rules.rule import Rule
+from fairlead.permissions.rules.tools import EDITORS, READERS, file_of
+from fairlead.permissions.rules.updates import rule_values
+from fairlead.permissions.shell.command_paths import EDIT_COMMANDS, command_paths
+from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, parse_command
+from fairlead.permissions.shell.wrappers import RUNNERS, safe_assignments
+from fairlead.wire.updates import AddDirectories, AddRules, PermissionUpdate, SetMode
 
 __all__ = ["suggestions"]
 
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_ACCEPT_EDITS = ModeUpdate(Mode.ACCEPT_EDITS, Scope.SESSION)
+_ACCEPT_EDITS = SetMode(mode=Mode.ACCEPT_EDITS.value, destination=Scope.SESSION.value)
 
 
-def suggestions(call: ToolCall, book: RuleBook, place: Place) -> list[dict[str, Any]] | None:
+def suggestions(call: ToolCall, book: RuleBook, place: PathContext) -> list[dict[str, Any]] | None:
     """What the CLI suggests with its request for this call; None where it says nothing at all."""
     updates = _updates(call, book, place)
-    return None if updates is None else [to_wire(update) for update in updates]
+    return None if updates is None else [_plain(update) for update in updates]
 
 
-def _updates(call: ToolCall, book: RuleBook, place: Place) -> list[PermissionUpdate] | None:
+def _plain(update: PermissionUpdate) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(update)
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()
+    }
+
+
+def _updates(call: ToolCall, book: RuleBook, place: PathContext) -> list[PermissionUpdate] | None:
     if call.tool == "Bash":
         return _for_command(call.text("command"), book, place)
     if call.tool in READERS:
@@ -62,36 +67,37 @@ def _updates(call: ToolCall, book: RuleBook, place: Place) -> list[PermissionUpd
     return None
 
 
-def _local_rule(*rules: Rule) -> RuleUpdate:
-    return RuleUpdate(kind="addRules", rules=rules, destination=Scope.LOCAL)
+def _allow(rules: Iterable[Rule], scope: Scope) -> AddRules:
+    return AddRules(rules=rule_values(rules), behavior="allow", destination=scope.value)
 
 
-def _read_rule(path: str, place: Place) -> RuleUpdate:
+def _local_rule(*rules: Rule) -> AddRules:
+    return _allow(rules, Scope.LOCAL)
+
+
+def _read_rule(path: str, place: PathContext) -> AddRules:
     folder = path if place.is_directory(path) else posixpath.dirname(path)
-    return RuleUpdate(
-        kind="addRules",
-        rules=(Rule("Read", f"/{folder.rstrip('/')}/**"),),
-        destination=Scope.SESSION,
-    )
+    return _allow([Rule("Read", f"/{folder.rstrip('/')}/**")], Scope.SESSION)
 
 
-def _directory(path: str) -> DirectoryUpdate:
-    return DirectoryUpdate(kind="addDirectories", directories=(posixpath.dirname(path),))
+def _directory(path: str) -> AddDirectories:
+    folder = posixpath.dirname(path)
+    return AddDirectories(directories=(folder,), destination=Scope.SESSION.value)
 
 
-def _for_edit(call: ToolCall, book: RuleBook, place: Place) -> list[PermissionUpdate] | None:
+def _for_edit(call: ToolCall, book: RuleBook, place: PathContext) -> list[PermissionUpdate] | None:
     question = FileQuestion.of(file_of(call), book, place)
     if book.mode is Mode.PLAN and place.family.classifier_in_plan:
         return None
     if question.protected:
         return [_ACCEPT_EDITS] if place.family.wildcard_suggestions else None
-    found: list[PermissionUpdate] = [_ACCEPT_EDITS]
+    updates: list[PermissionUpdate] = [_ACCEPT_EDITS]
     if not question.inside:
-        found.append(_directory(question.spellings[0]))
-    return found
+        updates.append(_directory(question.spellings[0]))
+    return updates
 
 
-def _for_command(text: str, book: RuleBook, place: Place) -> list[PermissionUpdate] | None:
+def _for_command(text: str, book: RuleBook, place: PathContext) -> list[PermissionUpdate] | None:
     line = parse_command(text)
     if not line.understood:
         return _for_doubt(line, place.family)
@@ -108,7 +114,7 @@ def _for_command(text: str, book: RuleBook, place: Place) -> list[PermissionUpda
 
 
 def _beside_path(
-    line: CommandLine, blocked: list[PermissionUpdate], book: RuleBook, place: Place
+    line: CommandLine, blocked: list[PermissionUpdate], book: RuleBook, place: PathContext
 ) -> list[PermissionUpdate] | None:
     """The path's own suggestions, with a rule for the command before them."""
     if len(line.commands) == 1:
@@ -123,8 +129,18 @@ def _beside_path(
         or check_command(command.source, book, place).behaviour is Behaviour.ASK
     ]
     if len(asking) > 1:
-        return None
-    return [_local_rule(Rule("Bash", line.text)), *blocked]
+        if any(command.redirects for command in asking):
+            return None
+        return [_local_rule(*(_command_rule(command, place.family) for command in asking))]
+    return [_local_rule(Rule("Bash", _first_words(line.text))), *blocked]
+
+
+def _first_words(text: str) -> str:
+    """A compound command as 2.1.325 suggests it: by its first two words, if the second is plain."""
+    words = text.split()
+    if len(words) > 1 and words[0] not in RUNNERS and _SUBCOMMAND.fullmatch(words[1]):
+        return f"{words[0]} {words[1]} *"
+    return text
 
 
 def _for_doubt(line: CommandLine, family: Family) -> list[PermissionUpdate] | None:
@@ -137,7 +153,7 @@ def _for_doubt(line: CommandLine, family: Family) -> list[PermissionUpdate] | No
 
 
 def _for_blocked_path(
-    line: CommandLine, book: RuleBook, place: Place
+    line: CommandLine, book: RuleBook, place: PathContext
 ) -> list[PermissionUpdate] | None:
     for command in line.commands:
         paths = command_paths(command)
@@ -157,7 +173,7 @@ def _for_blocked_path(
     return None
 
 
-def _most_blocked(questions: list[FileQuestion], place: Place) -> str:
+def _most_blocked(questions: list[FileQuestion], place: PathContext) -> str:
     if place.family.wildcard_suggestions:
         for question in questions:
             if not question.inside:
@@ -166,7 +182,7 @@ def _most_blocked(questions: list[FileQuestion], place: Place) -> str:
 
 
 def _rules_by_stage(
-    line: CommandLine, book: RuleBook, place: Place
+    line: CommandLine, book: RuleBook, place: PathContext
 ) -> list[PermissionUpdate] | None:
     stages: dict[int, dict[Rule, None]] = {}
     for command, stage in zip(line.commands, line.segments, strict=True):
@@ -190,4 +206,4 @@ def _command_rule(command: SimpleCommand, family: Family) -> Rule:
     )
     if open_ended:
         return Rule("Bash", f"{values[0]} {values[1]} *")
-    return Rule("Bash", re.sub(r"[ \t]*\\\n[ \t]*", " ", command.source))
+    return Rule("Bash", re.sub(r"(?<![ \t])[ \t]*\\\n[ \t]*", " ", command.source))

@@ -1,0 +1,141 @@
+"""Whether a CLI is certain to allow what the policy allows: the policy's safety net.
+
+The policy predicts what a CLI does with a call. A prediction is certain only for calls of a form that
+was measured: plain words, simple quotes, ordinary paths, host names and rules. For any other call that
+would be allowed the decision becomes "may ask", with the reason that this module gives. It never looks
+at calls that ask or are denied. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from fairlead.permissions.model.families import Family
+from fairlead.permissions.model.modes import Mode
+from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.rules.book import RuleBook, SourcedRule
+from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
+from fairlead.permissions.rules.paths import PathContext, spellings
+from fairlead.permissions.rules.tools import EDITORS, READERS, SHELLS, file_of
+from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, Word, parse_command
+
+__all__ = ["certain_rules", "uncertainty"]
+
+_UNQUOTED = re.compile(r"[\w./:,@=+%^*?-]*")
+_QUOTED = re.compile(r"(?:--?[\w-]+=)?(?:'[^'\r]*(?<!\\)'|\"(?:[^\"\\\r$`]|\\.)*\")", re.DOTALL)
+_QUOTED_IN_OLD = re.compile(r"(?:--?[\w-]+=)?(?:'[^'\r$`]*(?<!\\)'|\"[^\"\r$`!]*(?<!\\)\")")
+_REVISION = re.compile(r"[\w./-]+(?:[~^]\d*)+")
+_HOME = re.compile(r"~(?:/[\w./-]*)?")
+_TESTING = frozenset(("[", "[[", "]", "]]", "!", "==", "=~", "<", ">"))
+_WITH_PATTERNS = frozenset(("cat", "du", "echo", "grep", "head", "ls", "stat", "tail", "wc"))
+"""Programs whose arguments may be patterns such as `*.py`; 2.1.325 asks about `expr *.py` (CLI-1501)."""
+_PLAIN_CONTENT = re.compile(r"[\w-]+|domain:(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
+_AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
+_ODD_IN_PATH = re.compile(
+    r"[\\\x00-\x1f\x7f]|(?:^|/)[~ ]|[ .](?:/|$)|(?:^|/)\.\.(?:/|$)|(?<!^)//|^//"
+)
+_PLAIN_PATTERN = re.compile(
+    r"(?:\.?/{0,2}|~/)(?:[\w@+ .,-]+|\*\*?|\*\.\w+)(?:/(?:[\w@+ .,-]+|\*\*?|\*\.\w+))*"
+)
+_PLAIN_COMMAND_RULE = re.compile(r"[\w./@+*-]+(?: [\w./@=+,*-]+)*(?::\*)?")
+_PLAIN_URL = re.compile(
+    r"https?://[a-zA-Z0-9.-]+(?::\d+)?(?:/[\w./%~-]*)?(?:\?[\w=&.%-]*)?(?:#[\w-]*)?"
+)
+
+
+def uncertainty(
+    call: ToolCall, decision: Decision, book: RuleBook, place: PathContext
+) -> str | None:
+    """Why the CLI may ask about a call that the policy allows; None if it is certain not to."""
+    if book.mode is Mode.BYPASS:
+        return None
+    if call.tool in SHELLS:
+        if decision.rule is not None and decision.rule.whole_tool:
+            return None
+        return _about_line(parse_command(call.text("command")), place.family)
+    if call.tool in READERS | EDITORS:
+        return _about_path(file_of(call))
+    if call.tool == "WebFetch" and decision.reason in (Reason.RULE, Reason.DOCUMENTATION):
+        return (
+            None if _PLAIN_URL.fullmatch(call.text("url")) else "the address is written unusually"
+        )
+    return None
+
+
+def certain_rules(book: RuleBook, place: PathContext) -> RuleBook:
+    """The book without the allow rules and directories of which no version was measured."""
+    return replace(
+        book,
+        rules=tuple(
+            entry
+            for entry in book.rules
+            if entry.behaviour is not Behaviour.ALLOW or _is_plain_rule(entry)
+        ),
+        directories=tuple(
+            entry for entry in book.directories if _is_plain_directory(entry.path, place)
+        ),
+    )
+
+
+def _is_plain_rule(entry: SourcedRule) -> bool:
+    tool, content = entry.rule.tool, entry.rule.content
+    if content is None:
+        # A star at the end of an MCP tool's name is a measured form (P23).
+        server = tool.startswith("mcp__") and tool.count("__") >= 2
+        return "*" not in (tool.removesuffix("*") if server else tool)
+    if tool in SHELLS:
+        plain = _PLAIN_COMMAND_RULE.fullmatch(content) is not None
+        return plain or not any(char in content for char in "*?\\$`\n")
+    if tool in READERS | EDITORS:
+        return _PLAIN_PATTERN.fullmatch(content) is not None
+    return _PLAIN_CONTENT.fullmatch(content) is not None
+
+
+def _is_plain_directory(path: str, place: PathContext) -> bool:
+    named = path.rstrip("/")
+    return named.startswith("/") and spellings(path, place) == (named,)
+
+
+def _about_line(line: CommandLine, family: Family) -> str | None:
+    for command in line.commands:
+        problem = _about_command(command, family)
+        if problem:
+            return problem
+    return None
+
+
+def _about_command(command: SimpleCommand, family: Family) -> str | None:
+    if family.plain_words_only and any(word.value in _AWKS for word in command.words):
+        return "this version of the CLI reads the script of awk as the name of a file"
+    globs = any(word.glob for word in command.words)
+    if globs and not any(word.value in _WITH_PATTERNS for word in command.words):
+        return "a pattern for file names stands where the CLI may not expect one"
+    name = command.words[0].value if command.words else None
+    old = family.plain_words_only and name != "echo"
+    for word in command.words:
+        if not _is_plain(word, old=old):
+            return f"the word {word.source[:60]} is written unusually"
+    for redirect in command.redirects:
+        if redirect.target is not None and not _is_plain(redirect.target, old=old):
+            return "a redirection names its file unusually"
+    return None
+
+
+def _is_plain(word: Word, *, old: bool) -> bool:
+    source = word.source
+    quoted = _QUOTED_IN_OLD.fullmatch(source) if old else _QUOTED.fullmatch(source)
+    return (
+        quoted is not None
+        or source in _TESTING
+        or _UNQUOTED.fullmatch(source) is not None
+        or _REVISION.fullmatch(source) is not None
+        or _HOME.fullmatch(source) is not None
+    )
+
+
+def _about_path(path: str) -> str | None:
+    path = "." if path in (".", "./") else path
+    if path != "." and _ODD_IN_PATH.search(path.removeprefix("./").removeprefix("~/")):
+        return f"the path {path[:80]} is written unusually"
+    return None

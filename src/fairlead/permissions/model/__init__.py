@@ -1,0 +1,1 @@
+"""Modes, scopes, and what differs between CLI versions, as values."""

@@ -1,0 +1,1 @@
+"""Permission rules: parsed, matched, collected in a rule book, read from settings files."""

@@ -1,0 +1,1 @@
+"""Shell commands: parsed with the bash grammar and judged by what they read, write and run."""

@@ -1,0 +1,203 @@
+"""Which files a simple command reads and writes, as far as its arguments tell.
+
+Only programs whose arguments are files are known (those the CLI looks at as well); for any other
+program the answer is nothing, and a rule has to speak for it. Neighbours: `readonly`,
+`bash_policy`; `paths` decides whether a file may be touched.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, replace
+
+from fairlead.permissions.model.families import CURRENT, Family
+from fairlead.permissions.shell.commands import SimpleCommand, Word
+from fairlead.permissions.shell.wrappers import inner_index
+
+__all__ = ["EDIT_COMMANDS", "CommandPaths", "command_paths", "is_plain_edit"]
+
+EDIT_COMMANDS = frozenset(("mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"))
+"""What acceptEdits allows inside the working directories (rec mode_acceptEdits, CLI-312)."""
+
+_READERS_WORDS = """awk base64 cat column cmp comm cut diff egrep expand fgrep file find fold fmt git-diff
+    git-grep grep head hexdump jq less ls man md5sum more nl numfmt od paste pr rev rg sed sha1sum sha256sum sort stat
+    strings tac tail tsort unexpand uniq wc xxd cd"""
+_READERS = frozenset(_READERS_WORDS.split())
+_WRITERS = frozenset(("mkdir", "touch", "rm", "rmdir", "tee"))
+_SCRIPT_FIRST = frozenset(("awk", "egrep", "fgrep", "git-grep", "grep", "jq", "rg", "sed"))
+_EDIT_OPTIONS = {
+    "mkdir": r"-[pv]+|-m",
+    "touch": r"(?!)",
+    "rm": r"-[rRfv]+",
+    "rmdir": r"-p",
+    "mv": r"(?!)",
+    "cp": r"(?!)",
+    "sed": r"-i|-E",
+}
+_SED_SCRIPT_OPTION = re.compile(r"-[nErsuz]*[ef]|--(?:expression|file)")
+_SED_PRINT = re.compile(r"(?:\d+(?:,\d+)?p;?)+")
+_TOLERANT = replace(CURRENT, literal_arguments=False)
+"""A path is looked for behind a wrapper even if the CLI would not take the wrapper for one."""
+_REVISION = re.compile(r"[A-Za-z0-9_-]+(?:[~^]\d*)+")
+"""`HEAD~1`: a revision for git, and not the name of a file."""
+_SUBSTITUTION = re.compile(r"s/(?:[^/\\\n]|\\.)*/(?:[^/\\\n]|\\.)*/[gpiI0-9]*")
+"""`s/a/b/g`: with another delimiter than a slash the CLI asks (CLI-346)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandPaths:
+    """The files one command touches, as it names them."""
+
+    program: str
+    reads: tuple[Word, ...] = ()
+    writes: tuple[Word, ...] = ()
+    redirected: tuple[Word, ...] = ()
+    """The files that the shell itself writes for it, with `>` and the like."""
+
+    @property
+    def changes(self) -> tuple[Word, ...]:
+        """Every file that is written, by the program or by the shell."""
+        return self.writes + self.redirected
+
+
+def command_paths(command: SimpleCommand) -> CommandPaths:
+    """The files this command names, redirections included."""
+    program, reads, writes = _arguments(command)
+    redirected: list[Word] = []
+    for redirect in command.redirects:
+        if redirect.target is None or redirect.duplicates:
+            continue
+        if redirect.target.value == "/dev/null":
+            continue
+        (redirected if redirect.writes else reads).append(redirect.target)
+    return CommandPaths(
+        program=program, reads=tuple(reads), writes=tuple(writes), redirected=tuple(redirected)
+    )
+
+
+def _arguments(command: SimpleCommand) -> tuple[str, list[Word], list[Word]]:
+    if not command.words:
+        return "", [], []
+    name, words = _program(command)
+    if name == "git" and words and words[0].value == "diff":
+        words = [word for word in words if not _REVISION.fullmatch(word.value or "")]
+        name, words = "git-diff", words[1:]
+    elif name == "git" and words and words[0].value == "grep":
+        name, words = "git-grep", words[1:]
+    operands, options = _split(words)
+    inner = [path for option in options for path in _paths_in_option(option)]
+    if name == "mv":
+        return name, operands[:-1] + inner, operands
+    if name == "cp":
+        return name, operands[:-1] + inner, operands[-1:]
+    if name == "sed":
+        files = _files_of_sed(words) + inner
+        return name, files, [] if _only_prints(operands, options) else files
+    if name in _WRITERS:
+        return name, inner, operands
+    if name not in _READERS:
+        return name, [], []
+    if name in _SCRIPT_FIRST and not any(_gives_script(option) for option in options):
+        operands = operands[1:]
+    if name == "find":
+        operands = _roots_of_find(words)
+    return name, operands + inner, []
+
+
+def _program(command: SimpleCommand) -> tuple[str, list[Word]]:
+    index = 0
+    while (inner := inner_index(command.words, index, _TOLERANT, CURRENT.wrappers)) > 0:
+        if command.words[index].value == "xargs":
+            break
+        index = inner
+    name = posixpath.basename(command.words[index].value or "")
+    return name, list(command.words[index + 1 :])
+
+
+def _split(words: list[Word]) -> tuple[list[Word], list[Word]]:
+    operands: list[Word] = []
+    options: list[Word] = []
+    for position, word in enumerate(words):
+        if word.value == "--":
+            return operands + words[position + 1 :], options
+        if (word.value or "").startswith("-") and word.value != "-":
+            options.append(word)
+        elif word.value != "-":
+            operands.append(word)
+    return operands, options
+
+
+def _paths_in_option(option: Word) -> list[Word]:
+    """A file may hide in an option: `--file=/etc/passwd`, `-f/etc/passwd`."""
+    value = option.value or ""
+    found = re.search(r"(?<==).+|(?<=^-\w)[/~].*", value, re.DOTALL)
+    if not found or not re.search(r"[/~]|\.\w", found.group()):
+        return []
+    return [Word(source=found.group(), value=found.group(), glob=option.glob)]
+
+
+def _gives_script(option: Word) -> bool:
+    return (
+        re.match(r"-e|-f|--expression|--file|--regexp|--from-file", option.value or "") is not None
+    )
+
+
+def _roots_of_find(words: list[Word]) -> list[Word]:
+    roots: list[Word] = []
+    for word in words:
+        if (word.value or "")[:1] in ("-", "(", "!", ")"):
+            break
+        roots.append(word)
+    # Further files may stand behind tests such as -newer.
+    return roots + [
+        words[index + 1]
+        for index, word in enumerate(words[:-1])
+        if (word.value or "").startswith(("-newer", "-samefile"))
+    ]
+
+
+def _files_of_sed(words: list[Word]) -> list[Word]:
+    """The operands of sed, without its script."""
+    operands: list[Word] = []
+    has_script = takes_value = ended = False
+    for word in words:
+        value = word.value or ""
+        if takes_value:
+            takes_value = False
+        elif value == "--" and not ended:
+            ended = True
+        elif value.startswith("-") and value != "-" and not ended:
+            takes_value = re.fullmatch(r"-[nErsuz]*[efl]|--(?:expression|file)", value) is not None
+            has_script = has_script or _SED_SCRIPT_OPTION.match(value) is not None
+        else:
+            operands.append(word)
+    return operands if has_script else operands[1:]
+
+
+def _only_prints(operands: list[Word], options: list[Word]) -> bool:
+    """Whether this is `sed -n 1,5p`; the CLI treats every other form as an edit (CLI-342)."""
+    if not {option.value for option in options} <= {"-n", "-E"}:
+        return False
+    script = operands[0].value if operands else None
+    return script is not None and _SED_PRINT.fullmatch(script) is not None
+
+
+def is_plain_edit(command: SimpleCommand, family: Family) -> bool:
+    """Whether this is a file command that acceptEdits covers, with options it understands."""
+    if command.assignments or any(word.value is None or word.glob for word in command.words):
+        return False
+    index = 0
+    while (inner := inner_index(command.words, index, family, family.readonly_wrappers)) > 0:
+        index = inner
+    name = command.words[index].value or ""
+    if name not in EDIT_COMMANDS:
+        return False
+    operands, options = _split(list(command.words[index + 1 :]))
+    if name in ("mv", "cp") and any(word.value == "--" for word in command.words):
+        return False
+    if not all(re.fullmatch(_EDIT_OPTIONS[name], option.value or "") for option in options):
+        return False
+    if name == "sed":
+        return len(operands) >= 2 and bool(_SUBSTITUTION.fullmatch(operands[0].value or ""))
+    return bool(operands)
