@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fairlead.host.engine import Engine
-from fairlead.host.prompts import PromptMoved
+from fairlead.host.engine.engine import Engine
+from fairlead.host.engine.prompts import PromptMoved
 from fairlead.wire.blocks import TextBlock
 from fairlead.wire.encode import to_object
 from fairlead.wire.inputs import Prompt
@@ -53,11 +53,11 @@ def prompt(uuid: str, text: str = "hi") -> Prompt:
 
 
 def written(engine: Engine) -> list[Any]:
-    return [to_object(message) for message in engine.take_output()]
+    return [to_object(outgoing.message) for outgoing in engine.take_output()]
 
 
 def states(engine: Engine) -> list[tuple[str, str]]:
-    moves = [h for h in engine.take_happenings() if isinstance(h, PromptMoved)]
+    moves = [h for h in engine.take_events() if isinstance(h, PromptMoved)]
     return [(move.prompt.uuid, move.state.value) for move in moves]
 
 
@@ -74,7 +74,7 @@ def result_of(**fields: Any) -> bytes:
 
 
 def costs(engine: Engine) -> list[tuple[str, float | None]]:
-    moves = [h for h in engine.take_happenings() if isinstance(h, PromptMoved)]
+    moves = [h for h in engine.take_events() if isinstance(h, PromptMoved)]
     return [(move.prompt.uuid, move.cost_usd) for move in moves if move.result is not None]
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairlead.host.option_groups import (
+from fairlead.host.options.flags import MANAGED_IN_INITIALIZE, SUBAGENT_FILE
+from fairlead.host.options.groups import (
     AgentOptions,
     McpOptions,
     Plugins,
@@ -14,7 +15,8 @@ from fairlead.host.option_groups import (
     SystemPrompt,
     ToolRules,
 )
-from fairlead.host.option_switches import (
+from fairlead.host.options.options import Options
+from fairlead.host.options.switches import (
     Danger,
     Debug,
     Profile,
@@ -23,7 +25,6 @@ from fairlead.host.option_switches import (
     Thinking,
     Tuning,
 )
-from fairlead.host.options import Options
 
 __all__ = ["ID", "OTHER_ID", "TABLE"]
 
@@ -89,13 +90,24 @@ TABLE: list[tuple[str, Options, list[str], int]] = [
     ("--system-prompt-snapshot", Options(prompt=SystemPrompt(snapshot=False)), ["off"], 257),
     ("--append-subagent-system-prompt", Options(agents=AgentOptions(subagent_prompt="Be kind")),
      ["Be kind"], 205),
+    ("--append-subagent-system-prompt-file",
+     Options(agents=AgentOptions(subagent_prompt="Be kind")),
+     ["private/subagent-prompt.txt"], SUBAGENT_FILE),
     ("--agent", Options(agents=AgentOptions(agent="pirate")), ["pirate"], 29),
     ("--setting-sources", Options(settings=SettingsSources(sources=["user", "local"])),
      ["user,local"], 29),
     ("--setting-sources", Options(settings=SettingsSources(sources=[])), ["="], 29),
+    ("--setting-sources", Options(project_programs="ignore"), ["user"], 29),
+    ("--setting-sources", Options(project_programs="ignore",
+     settings=SettingsSources(sources=["project", "local"])), ["="], 29),
     ("--settings", Options(settings=SettingsSources(value="s.json")), ["s.json"], 29),
-    ("--settings", Options(settings=SettingsSources(value={"env": {}})), ['{"env":{}}'], 29),
+    ("--settings", Options(settings=SettingsSources(value={"env": {}})),
+     ["private/settings.json"], 29),
     ("--managed-settings", Options(settings=SettingsSources(managed={"a": 1})), ['{"a":1}'], 118),
+    ("--await-initialize", Options(settings=SettingsSources(managed={"a": 1})),
+     [""], MANAGED_IN_INITIALIZE),
+    ("--managed-settings-in-initialize", Options(settings=SettingsSources(managed={"a": 1})),
+     [""], MANAGED_IN_INITIALIZE),
     ("--project-config-root", Options(settings=SettingsSources(project_config_root="/")),
      ["/"], 275),
     ("--mcp-config", Options(mcp=McpOptions(config_files=["a.json", "b.json"])),

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fairlead.host.mcp import Server
-from fairlead.host.mcp_connection import Connection
-from fairlead.host.mcp_endpoint import McpEndpoint
+from fairlead.host.mcp.connection import Connection
+from fairlead.host.mcp.endpoint import McpEndpoint
+from fairlead.host.mcp.server import Server
 
 __all__ = ["LIMIT_S", "ask", "connected", "request"]
 

@@ -36,6 +36,11 @@ def delta(text: str) -> dict[str, Any]:
     return {"type": "stream_event", "event": event, "session_id": SESSION, "uuid": None}
 
 
+def assistant(text: str, parent: str | None = None) -> dict[str, Any]:
+    message = {"id": "msg-1", "role": "assistant", "content": [{"type": "text", "text": text}]}
+    return {"type": "assistant", "message": message, "parent_tool_use_id": parent}
+
+
 def result(text: str = "done") -> None:
     write({"type": "result", "subtype": "success", "is_error": False, "result": text})
 
@@ -73,10 +78,20 @@ def grandchild() -> int:
     return child.pid
 
 
+def ask_permission(number: int) -> None:
+    request: dict[str, Any] = {
+        "subtype": "can_use_tool",
+        "tool_name": "Bash",
+        "input": {"command": f"touch {number}"},
+        "tool_use_id": f"toolu_{number}",
+    }
+    write({"type": "control_request", "request_id": f"ask-{number}", "request": request})
+
+
 GUSH = Gush()
 
 
-def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misdeed
+def on_prompt(mode: str, text: str) -> None:  # noqa: C901, PLR0915 - one branch per misdeed
     init()
     if mode == "flood":
         line = json.dumps(delta("x" * 120)) + "\n"
@@ -109,13 +124,7 @@ def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misd
         os._exit(0)
     elif mode == "ask":
         for number in range(int(text)):
-            request: dict[str, Any] = {
-                "subtype": "can_use_tool",
-                "tool_name": "Bash",
-                "input": {"command": f"touch {number}"},
-                "tool_use_id": f"toolu_{number}",
-            }
-            write({"type": "control_request", "request_id": f"ask-{number}", "request": request})
+            ask_permission(number)
         return
     elif mode == "ask-unknown":
         request = {"subtype": "brand_new_request", "x": 1}
@@ -128,8 +137,27 @@ def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misd
     elif mode == "gush":
         GUSH.start()
         return
-    elif mode == "silent":
+    elif mode in ("silent", "no-interrupt", "no-sigint"):
         return
+    elif mode == "say-and-wait":
+        write(assistant("This is what I know."))
+        write(delta("And then"))
+        return
+    elif mode == "text":
+        for piece in ("Hel", "lo."):
+            write(delta(piece))
+        write(assistant("Hello."))
+        write(assistant("Not streamed."))
+        write(delta("The end"))
+        write(assistant("The end."))
+    elif mode == "close-stdout":
+        os.close(1)
+        threading.Event().wait()
+    elif mode == "never-read":
+        write(delta("not reading any more"))
+        for number in range(int(text)):
+            ask_permission(number)
+        threading.Event().wait()
     elif mode == "env":
         result(json.dumps({"env": dict(os.environ), "fds": sorted(os.listdir("/proc/self/fd"))}))
         return
@@ -138,8 +166,12 @@ def on_prompt(mode: str, text: str) -> None:  # noqa: C901 - one branch per misd
 
 def on_control(mode: str, message: dict[str, Any], state: dict[str, int]) -> None:
     request = message["request"]
+    if mode == "mute":
+        return
     if request["subtype"] == "initialize":
         respond(message["request_id"], {"commands": [], "models": []})
+    elif request["subtype"] == "interrupt" and mode in ("no-interrupt", "no-sigint"):
+        return
     elif request["subtype"] == "interrupt":
         answer: dict[str, Any] = {"still_queued": []}
         if mode == "gush":
@@ -180,6 +212,10 @@ def main() -> None:
         sys.exit(1)
     if mode == "exit-0-at-once":
         return
+    if mode == "no-sigint":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if mode == "no-interrupt":
+        signal.signal(signal.SIGINT, lambda *_: os._exit(0))
     if mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     state: dict[str, int] = {}

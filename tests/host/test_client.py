@@ -19,6 +19,7 @@ from fairlead import (
     ControlError,
     ControlTimeout,
     Deny,
+    InputBlocked,
     OptionError,
     Options,
     PermissionRequest,
@@ -29,9 +30,9 @@ from fairlead import (
     TurnCancelled,
     UsageError,
 )
-from fairlead.host.process import Graces
-from fairlead.host.prompts import PromptState
-from fairlead.host.recording import read_recording
+from fairlead.host.engine.prompts import PromptState
+from fairlead.host.process.process import Graces
+from fairlead.host.process.recording import read_recording
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import Malformed, Result, StreamEvent, Unknown
 from fairlead.wire.stream import ContentBlockDelta, TextDelta
@@ -104,7 +105,7 @@ async def test_C24_a_turn_ends_with_its_own_result(rude: Rude) -> None:
     ("mode", "hint", "code"),
     [
         ("die-at-once", "does not know --frobnicate", 1),
-        ("exit-0-at-once", "without a word", 0),
+        ("exit-0-at-once", "exited without output", 0),
     ],
 )
 async def test_C25_an_exit_before_the_handshake_says_why(
@@ -167,12 +168,12 @@ async def test_C26_a_line_above_the_limit_is_skipped_and_reported(rude: Rude) ->
 
 
 async def test_C21_two_megabytes_of_stderr_do_not_stop_the_session(rude: Rude) -> None:
-    heard: list[str] = []
-    async with session(rude("stderr"), on_stderr=heard.append) as live:
+    received_items: list[str] = []
+    async with session(rude("stderr"), on_stderr=received_items.append) as live:
         turn = await live.send("2000000")
         assert (await turn).ok
     assert live.stderr.endswith("the last word\n")
-    assert sum(map(len, heard)) >= 2_000_000
+    assert sum(map(len, received_items)) >= 2_000_000
 
 
 async def test_C18_a_stopped_cli_is_ended(rude: Rude) -> None:
@@ -211,22 +212,86 @@ async def test_C20_what_the_cli_started_ends_with_the_session(rude: Rude) -> Non
     assert not alive(grandchild)
 
 
+async def test_C32_a_cli_that_closes_its_output_and_lives_is_ended(rude: Rude) -> None:
+    async with session(rude("close-stdout")) as live:
+        turn = await live.send("go")
+        pid = live.pid
+        assert pid is not None
+        with pytest.raises(ProcessError, match="closed its output but was still running"):
+            await collect(turn)
+        assert not alive(pid)
+
+
+async def test_C33_a_cli_that_does_not_read_is_not_written_to_without_end(rude: Rude) -> None:
+    async with session(rude("never-read")) as live:
+        first = await live.send("0")
+        await anext(first)
+        await anext(first)
+        prompt = "p" * (1024 * 1024)
+        sent = 0
+        while live.accepts_input:
+            await live.send(prompt, at_once=True)
+            sent += 1
+        assert 4 <= sent <= 5
+        with pytest.raises(InputBlocked, match=r"does not read its input.*Wait, or close"):
+            await live.send(prompt, at_once=True)
+        with pytest.raises(InputBlocked):
+            await live.interrupt()
+        pid = live.pid
+        assert pid is not None
+    assert not alive(pid)
+
+
+async def test_C33_answers_wait_for_a_cli_that_does_not_read(rude: Rude) -> None:
+    """Each answer has a megabyte: all are decided, but no more than the limit is written."""
+    decided = asyncio.Semaphore(0)
+    written = 0
+
+    class Counter:
+        """An observer that adds up what the host writes."""
+
+        def received(self, messages: list[AnyMessage], at: float) -> None: ...
+
+        def sent(self, message: object, line: bytes, at: float) -> None:
+            nonlocal written
+            written += len(line)
+
+        def prompt_moved(self, move: object, at: float) -> None: ...
+
+        def exited(self, returncode: int, at: float) -> None: ...
+
+    async def decide(request: PermissionRequest) -> Deny:
+        decided.release()
+        return Deny("n" * (1024 * 1024))
+
+    live = session(rude("never-read"), on_permission=decide)
+    live.observe(Counter())
+    async with live:
+        await live.send("12")
+        async with asyncio.timeout(30):
+            for _ in range(12):
+                await decided.acquire()
+        await asyncio.sleep(0)
+        assert 4 * 1024 * 1024 < written < 6 * 1024 * 1024
+        assert not live.accepts_input
+
+
 async def answers_of(live: Session, prompt: str) -> dict[str, Any]:
     """What the child was answered, by request id, without the envelope."""
     turn = await live.send(prompt)
-    found = {}
+    matches = {}
     for message in await collect(turn):
         if isinstance(message, Unknown):
             body = message.data["answer"]
-            found[body["request_id"]] = body.get("response") or body.get("error")
-    return found
+            matches[body["request_id"]] = body.get("response") or body.get("error")
+    return matches
 
 
 async def test_C27_without_a_handler_a_tool_is_denied_in_words(rude: Rude) -> None:
     async with session(rude("ask")) as live:
         answer = (await answers_of(live, "1"))["ask-0"]
         assert answer["behavior"] == "deny"
-        assert "Nobody can answer for Bash" in answer["message"]
+        assert "Permission to use Bash was denied" in answer["message"]
 
 
 async def test_C27_a_handler_that_fails_denies(
@@ -289,10 +354,10 @@ async def test_C7_an_unknown_request_is_failed(rude: Rude) -> None:
 
 
 async def test_C5_a_withdrawn_request_cancels_its_handler(rude: Rude) -> None:
-    asked, cancelled = asyncio.Event(), asyncio.Event()
+    cli_request, cancelled = asyncio.Event(), asyncio.Event()
 
     async def decide(request: PermissionRequest) -> Allow:
-        asked.set()
+        cli_request.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -302,7 +367,7 @@ async def test_C5_a_withdrawn_request_cancels_its_handler(rude: Rude) -> None:
 
     async with session(rude("ask-withdraw"), on_permission=decide) as live:
         turn = await live.send("go")
-        await asyncio.wait_for(asked.wait(), 10)
+        await asyncio.wait_for(cli_request.wait(), 10)
         assert list(live.pending) == ["ask-0"]
         await live.control("withdraw_please")
         assert (await turn).text == "withdrawn"
@@ -314,6 +379,14 @@ async def test_C3_silence_is_a_timeout(rude: Rude) -> None:
     async with session(rude("silent")) as live:
         with pytest.raises(ControlTimeout, match=r"did not answer 'stop_task' within 0\.2 s"):
             await live.control("stop_task", timeout=0.2, task_id="x")
+
+
+async def test_C3_a_cli_that_never_answers_initialize_is_ended_and_said_so(rude: Rude) -> None:
+    live = session(rude("mute"), start_timeout=0.5)
+    with pytest.raises(ControlTimeout, match="did not answer 'initialize'"):
+        await live.start()
+    assert live.pid is not None
+    assert not alive(live.pid)
 
 
 async def test_C1_an_error_answer_is_an_exception_with_its_code(rude: Rude) -> None:
@@ -341,7 +414,7 @@ async def test_C28_only_allowed_variables_and_no_files_reach_the_cli(
 
 
 async def test_C29_bad_arguments_of_the_caller_are_typed_errors(rude: Rude, tmp_path: Path) -> None:
-    with pytest.raises(SessionClosed, match="never started"):
+    with pytest.raises(SessionClosed, match="has not been started"):
         await session(rude("silent")).send("hi")
     with pytest.raises(OptionError, match="not a folder"):
         await session(rude("silent"), cwd=tmp_path / "nowhere").start()
@@ -357,7 +430,7 @@ async def test_C29_bad_arguments_of_the_caller_are_typed_errors(rude: Rude, tmp_
         with pytest.raises(UsageError, match="needs a UUID"):
             await live.send("hi", uuid="mine")
         with pytest.raises(UsageError, match="nonsense"):
-            await live.set_permission_mode("nonsense")
+            await live.set_permission_mode("nonsense")  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="started before"):
             await live.start()
     with pytest.raises(SessionClosed, match="closed"):
@@ -387,7 +460,7 @@ async def test_C16_the_queue_can_be_seen_edited_reordered_and_taken_back(rude: R
         assert live.reorder([turns[2].uuid, turns[0].uuid, turns[1].uuid]) is True
         assert await live.cancel(turns[1].uuid) is True
         assert [p.text for p in live.queued] == ["c", "A"]
-        with pytest.raises(TurnCancelled, match="taken back"):
+        with pytest.raises(TurnCancelled, match="cancelled by the host"):
             await turns[1]
         assert live.send_now(turns[0].uuid) is True
         assert [p.text for p in live.queued] == ["c"]
@@ -447,4 +520,4 @@ async def test_a_bug_in_the_pump_ends_everybody_who_waits(
             await collect(reader)
         with pytest.raises(ProcessError, match="Fairlead itself failed"):
             await asyncio.wait_for(held.wait(), 10)
-    assert "cannot go on" in caplog.text
+    assert "cannot continue" in caplog.text

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.host.mcp import Server
-from fairlead.host.mcp_endpoint import ACKNOWLEDGEMENT
-from fairlead.host.tools import tool
+from fairlead.host.mcp.endpoint import ACKNOWLEDGEMENT
+from fairlead.host.mcp.server import Server
+from fairlead.host.mcp.tools import tool
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 LIMIT_S = 5.0
@@ -64,13 +64,13 @@ async def test_our_answers_have_the_shape_that_the_real_cli_accepted(
     connection = Server("calc", [add]).connect()
     for line in filter(is_mcp_message, lines):
         message = line["msg"]["request"]["message"]
-        ours = await asyncio.wait_for(connection.handle(message), LIMIT_S)
-        theirs = accepted.get(line["msg"]["request_id"])
+        actual = await asyncio.wait_for(connection.handle(message), LIMIT_S)
+        expected = accepted.get(line["msg"]["request_id"])
         if "method" not in message or "id" not in message:
-            assert ours is None
-            assert theirs is None or theirs["result"] == ACKNOWLEDGEMENT["result"]
-        elif theirs is not None:
-            compare(message, ours, theirs)
+            assert actual is None
+            assert expected is None or expected["result"] == ACKNOWLEDGEMENT["result"]
+        elif expected is not None:
+            compare(message, actual, expected)
             compared += 1
     await asyncio.wait_for(connection.aclose(), LIMIT_S)
     assert compared
@@ -89,10 +89,10 @@ def compare(message: dict[str, Any], ours: Any, theirs: dict[str, Any]) -> None:
         assert ours["result"]["protocolVersion"] == theirs["result"]["protocolVersion"]
         assert set(theirs["result"]["capabilities"]) <= set(ours["result"]["capabilities"])
     elif message["method"] == "tools/list":
-        mine, recorded = ours["result"]["tools"][0], theirs["result"]["tools"][0]
-        assert {key: mine[key] for key in ("name", "description")} == {
+        first, recorded = ours["result"]["tools"][0], theirs["result"]["tools"][0]
+        assert {key: first[key] for key in ("name", "description")} == {
             key: recorded[key] for key in ("name", "description")
         }
-        assert recorded["inputSchema"].items() <= mine["inputSchema"].items()
+        assert recorded["inputSchema"].items() <= first["inputSchema"].items()
     else:
         assert [block["type"] for block in ours["result"]["content"]] == ["text"]

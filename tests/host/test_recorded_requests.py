@@ -1,6 +1,6 @@
 """The requests of real CLIs, as recorded: each is understood, and answered as a CLI took it.
 
-Rows of TRUTH that cannot be provoked cheaply on a real CLI are shown here on its recordings.
+Behavior of docs/cli-behaviour.md that is expensive to provoke on a real CLI is shown here on its recordings.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ from typing import Any
 
 import pytest
 
-from fairlead.host.decisions import Allow, Decision, Deny, PermissionRequest, write_decision
-from fairlead.host.engine import Answered, Asked, Engine
-from fairlead.host.exits import hint
-from fairlead.host.hooks import Hook
-from fairlead.host.mcp import Server
-from fairlead.host.plans import Approve, PlanRequest
-from fairlead.host.questions import Answers, QuestionRequest
-from fairlead.host.reception import Reception
-from fairlead.host.recording import read_recording
-from fairlead.host.tools import tool
+from fairlead.host.engine.engine import Answered, Asked, Engine
+from fairlead.host.mcp.server import Server
+from fairlead.host.mcp.tools import tool
+from fairlead.host.process.exits import hint
+from fairlead.host.process.recording import read_recording
+from fairlead.host.requests.decisions import (
+    Allow,
+    Decision,
+    Deny,
+    PermissionRequest,
+    write_decision,
+)
+from fairlead.host.requests.dispatch import RequestDispatcher
+from fairlead.host.requests.hooks import Hook
+from fairlead.host.requests.plans import Approve, PlanRequest
+from fairlead.host.requests.questions import Answers, QuestionRequest
 from fairlead.wire.blocks import ToolResultBlock, ToolUseBlock
 from fairlead.wire.control import (
     CanUseTool,
@@ -57,20 +63,24 @@ def conversation(path: Path, engine: Engine) -> Iterator[tuple[Any, list[AnyMess
 def permission_requests(path: Path) -> list[tuple[PermissionRequest, dict[str, Any]]]:
     """The requests for permission of a recording, each with its raw form."""
     engine = Engine()
-    found = []
+    matches = []
     for _, messages in conversation(path, engine):
-        for asked in engine.take_happenings():
-            if isinstance(asked, Asked) and isinstance(asked.request, CanUseTool):
+        for take_event in engine.take_events():
+            if isinstance(take_event, Asked) and isinstance(take_event.request, CanUseTool):
                 raw = json.loads(messages[0].raw)["request"]
-                found.append((PermissionRequest.of(asked.request_id, asked.request), raw))
-    return found
+                matches.append(
+                    (PermissionRequest.of(take_event.request_id, take_event.request), raw)
+                )
+    return matches
 
 
 def answers_in(path: Path) -> list[dict[str, Any]]:
     """What the recording's host answered to permission requests."""
     lines = [json.loads(entry.line) for entry in read_recording(path) if entry.direction == "in"]
     responses = [line["response"] for line in lines if line.get("type") == "control_response"]
-    return [one["response"] for one in responses if "behavior" in one.get("response", {})]
+    return [
+        response["response"] for response in responses if "behavior" in response.get("response", {})
+    ]
 
 
 def written(request: PermissionRequest, decision: Decision) -> dict[str, Any]:
@@ -84,16 +94,16 @@ def add(a: float, b: float) -> str:
     return str(a + b)
 
 
-def reception() -> Reception:
+def reception() -> RequestDispatcher:
     """Somebody who answers everything."""
 
     def first_choices(request: QuestionRequest) -> Answers:
-        return Answers({one.text: one.choices[0].label for one in request.questions})
+        return Answers({question.text: question.choices[0].label for question in request.questions})
 
     async def no_plan() -> None:
         return None
 
-    return Reception(
+    return RequestDispatcher(
         on_permission=lambda request: Allow.always(request),
         on_question=first_choices,
         on_plan=lambda request: Approve(),
@@ -112,17 +122,17 @@ class AnyHook(dict[str, Hook]):
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_every_request_of_a_recording_is_known_and_gets_one_answer(version: str) -> None:
-    """TRUTH 1.3, 1.4, 1.8: can_use_tool, hook_callback and mcp_message of every version."""
+    """CLI-300, CLI-400, CLI-811: can_use_tool, hook_callback and mcp_message of every version."""
     kinds: set[type] = set()
     for path in (RECORDINGS / version).glob("*.ndjson"):
         engine = Engine()
         async with asyncio.timeout(LIMIT_S):
             for _ in conversation(path, engine):
-                for asked in engine.take_happenings():
-                    if isinstance(asked, Asked):
-                        kinds.add(type(asked.request))
-                        answer = await reception().answer(asked.request_id, asked.request)
-                        assert engine.answer(asked.request_id, answer), path
+                for take_event in engine.take_events():
+                    if isinstance(take_event, Asked):
+                        kinds.add(type(take_event.request))
+                        answer = await reception().answer(take_event.request_id, take_event.request)
+                        assert engine.answer(take_event.request_id, answer), path
         assert engine.pending_from_cli == {}, path
     assert UnknownRequest not in kinds
     assert CanUseTool in kinds
@@ -132,7 +142,7 @@ async def test_every_request_of_a_recording_is_known_and_gets_one_answer(version
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_suggestion_goes_back_exactly_as_it_came(version: str) -> None:
-    """TRUTH 1.3: "always allow" echoes the suggestions."""
+    """CLI-303: "always allow" echoes the suggestions."""
     echoed = 0
     for path in (RECORDINGS / version).glob("*.ndjson"):
         for request, raw in permission_requests(path):
@@ -171,38 +181,38 @@ ACCEPTED = [
 def test_an_answer_is_written_in_the_form_that_the_cli_was_seen_to_take(
     version: str, name: str, number: int, decide: Any
 ) -> None:
-    """TRUTH 1.2 to 1.4: the answers of the recordings, which the CLI acted on."""
+    """CLI-216, CLI-405: the answers of the recordings, which the CLI acted on."""
     path = RECORDINGS / version / f"{name}.ndjson"
     request, _ = permission_requests(path)[number]
     decision: Decision = decide(request)
-    ours = written(request, decision)
-    theirs = answers_in(path)[number]
-    assert ours.pop("toolUseID") == request.tool_use_id
+    actual = written(request, decision)
+    expected = answers_in(path)[number]
+    assert actual.pop("toolUseID") == request.tool_use_id
     if isinstance(decision, Deny):
         # The words are the person's; the form is what counts.
-        assert ours["message"]
-        ours["message"] = theirs["message"]
-    assert ours == theirs
+        assert actual["message"]
+        actual["message"] = expected["message"]
+    assert actual == expected
 
 
 @pytest.mark.parametrize("version", ["2.1.38", "2.1.325"])
 def test_initialize_is_answered_though_an_mcp_server_is_silent(version: str) -> None:
-    """TRUTH 1.8: initialize does not wait for the servers. rec mcp_sdk_silent"""
+    """CLI-112: initialize does not wait for the servers. rec mcp_sdk_silent"""
     engine = Engine(id_prefix="host")
     engine.request("initialize", {}, now=0.0, timeout=60.0)
     for entry in read_recording(RECORDINGS / version / "mcp_sdk_silent.ndjson"):
         if entry.direction == "out":
             engine.feed(entry.line.replace(b"host-initialize", b"host-1") + b"\n")
-    happenings = engine.take_happenings()
-    asked = [type(one.request) for one in happenings if isinstance(one, Asked)]
-    assert set(asked) == {McpMessage}
-    (answered,) = [one for one in happenings if isinstance(one, Answered)]
+    events = engine.take_events()
+    request = [type(event.request) for event in events if isinstance(event, Asked)]
+    assert set(request) == {McpMessage}
+    (answered,) = [event for event in events if isinstance(event, Answered)]
     assert answered.body.subtype == "success"
-    assert len(engine.pending_from_cli) == len(asked)
+    assert len(engine.pending_from_cli) == len(request)
 
 
 def test_an_end_without_a_word_is_explained() -> None:
-    """TRUTH 1.8: an sdk server without a name ends 2.1.38 with 0. rec 2.1.38/mcp_sdk_noname"""
+    """CLI-112: an sdk server without a name ends 2.1.38 with 0. rec 2.1.38/mcp_sdk_noname"""
     path = RECORDINGS / "2.1.38" / "mcp_sdk_noname.ndjson"
     assert heard(path) == []
     last = json.loads(path.read_text("utf-8").splitlines()[-1])
@@ -211,9 +221,9 @@ def test_an_end_without_a_word_is_explained() -> None:
     assert "MCP server without a name" in hint(end["rc"], end["stderr"])
 
 
-@pytest.mark.parametrize(("version", "told"), [("2.1.38", False), ("2.1.325", True)])
-def test_what_would_ask_is_denied_where_nobody_can_be_asked(version: str, told: bool) -> None:
-    """TRUTH 1.3: without --permission-prompt-tool stdio. rec perm_no_flag"""
+@pytest.mark.parametrize(("version", "reported"), [("2.1.38", False), ("2.1.325", True)])
+def test_what_would_ask_is_denied_where_nobody_can_be_asked(version: str, reported: bool) -> None:
+    """CLI-308: without --permission-prompt-tool stdio. rec perm_no_flag"""
     messages = heard(RECORDINGS / version / "perm_no_flag.ndjson")
     assert not any(isinstance(message, ControlRequest) for message in messages)
     denials = [
@@ -223,13 +233,13 @@ def test_what_would_ask_is_denied_where_nobody_can_be_asked(version: str, told: 
         for denial in result.permission_denials
     ]
     assert denials
-    announced = [one.tool_name for one in messages if isinstance(one, PermissionDenied)]
-    assert announced == (denials if told else [])
+    announced = [item.tool_name for item in messages if isinstance(item, PermissionDenied)]
+    assert announced == (denials if reported else [])
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_structured_twin_of_a_result_is_told_by_its_type(version: str) -> None:
-    """TRUTH 1.10: an object on success, a text on failure, a list for MCP, none in a subagent."""
+    """CLI-1001: an object on success, a text on failure, a list for MCP, none in a subagent."""
     seen = set()
     for path in (RECORDINGS / version).glob("*.ndjson"):
         messages = heard(path)
@@ -264,7 +274,7 @@ def results_in(messages: list[AnyMessage]) -> Iterator[tuple[User, ToolResultBlo
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_questions_of_every_version_are_typed(version: str) -> None:
-    """TRUTH 1.4: 1 to 4 questions, 2 to 4 choices, a short header."""
+    """CLI-401: 1 to 4 questions, 2 to 4 choices, a short header."""
     requests = [
         QuestionRequest.of(request)
         for request, _ in permission_requests(RECORDINGS / version / "ask.ndjson")
@@ -281,7 +291,7 @@ def test_questions_of_every_version_are_typed(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_plan_is_taken_from_the_request_or_asked_for(version: str) -> None:
-    """TRUTH 1.4: `plan` stands in the input up to 2.1.220; later it is fetched. rec plan_exit"""
+    """CLI-407: `plan` stands in the input up to 2.1.220; later it is fetched. rec plan_exit"""
     shown: list[PlanRequest] = []
 
     async def fetch() -> str:
@@ -292,7 +302,17 @@ async def test_a_plan_is_taken_from_the_request_or_asked_for(version: str) -> No
         return Approve()
 
     ((request, raw),) = permission_requests(RECORDINGS / version / "plan_exit.ndjson")[:1]
-    answerer = Reception(on_plan=approve, fetch_plan=fetch)
+    answerer = RequestDispatcher(on_plan=approve, fetch_plan=fetch)
     await answerer.answer(request.id, CanUseTool(tool_name="ExitPlanMode", input=raw["input"]))
     assert shown[0].plan == raw["input"].get("plan", "fetched")
     assert ("plan" in raw["input"]) == (version != "2.1.325")
+
+
+def test_a_request_says_whether_always_is_offered_and_which_answer_is_the_default() -> None:
+    plain = PermissionRequest.of("r", CanUseTool(tool_name="Bash", input={}))
+    assert (plain.suppress_always_allow_rule, plain.default_to_no) == (False, False)
+    careful = CanUseTool(
+        tool_name="Bash", input={}, suppress_always_allow_rule=True, default_to_no=True
+    )
+    request = PermissionRequest.of("r", careful)
+    assert (request.suppress_always_allow_rule, request.default_to_no) == (True, True)

@@ -1,4 +1,4 @@
-"""Rows of TRUTH that are seen in recordings of real CLIs, read as Fairlead reads them.
+"""Behavior of docs/cli-behaviour.md that is seen in recordings of real CLIs, read as Fairlead reads them.
 
 What costs too much or cannot be provoked on a live CLI by a host that behaves: answers that
 Fairlead does not give, flags it always sets, errors of the API, signals. Each test names its row.
@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from fairlead.errors import UsageError
-from fairlead.host.argv import build
-from fairlead.host.decisions import Allow, Deny, PermissionRequest, write_decision
-from fairlead.host.engine import Asked, Engine
-from fairlead.host.exits import hint
-from fairlead.host.options import Options
-from fairlead.host.prompts import PromptState
+from fairlead.host.engine.engine import Asked, Engine
+from fairlead.host.engine.prompts import PromptState
+from fairlead.host.options.argv import build
+from fairlead.host.options.options import Options
+from fairlead.host.process.exits import hint
+from fairlead.host.requests.decisions import Allow, Deny, PermissionRequest, write_decision
 from fairlead.wire.blocks import TextBlock, ToolResultBlock
 from fairlead.wire.control import CanUseTool
 from fairlead.wire.decode import decode
@@ -68,16 +68,16 @@ def answers_written(version: str, name: str) -> list[Any]:
 @both
 @pytest.mark.parametrize("name", ["flags_no_verbose", "flags_in_only", "flags_replay_alone"])
 def test_the_flags_that_belong_together_are_always_all_there(version: str, name: str) -> None:
-    """TRUTH 1.1: --verbose is required; stream-json in needs stream-json out, replay both."""
+    """CLI-102: --verbose is required; stream-json in needs stream-json out, replay both."""
     assert exit_code(version, name) == 1
     assert "requires" in stderr(version, name)
-    ours = build(Options(), OLDEST)
-    assert {"--verbose", "--input-format=stream-json", "--output-format=stream-json"} <= {*ours}
+    actual = build(Options(), OLDEST)
+    assert {"--verbose", "--input-format=stream-json", "--output-format=stream-json"} <= {*actual}
 
 
 @both
 def test_a_prompt_on_the_command_line_is_ignored_so_none_is_put_there(version: str) -> None:
-    """TRUTH 1.1: a positional prompt is silently ignored."""
+    """CLI-104: a positional prompt is silently ignored."""
     note = scenario(version, "flags_prompt_arg")[0].message
     assert not note["argv"][-1].startswith("--")
     assert len(results(version, "flags_prompt_arg")) == 1
@@ -86,16 +86,16 @@ def test_a_prompt_on_the_command_line_is_ignored_so_none_is_put_there(version: s
 
 @both
 def test_a_cli_that_is_sent_nothing_says_nothing(version: str) -> None:
-    """TRUTH 1.1: nothing is emitted before the first message; trap 1."""
+    """CLI-105: nothing is emitted before the first message."""
     assert messages(version, "init_nothing") == []
 
 
 @both
 @pytest.mark.parametrize("name", ["flags_unknown", "flags_no_verbose"])
 def test_an_exit_before_the_first_result_gets_a_hint_from_stderr(version: str, name: str) -> None:
-    """TRUTH 1.1: unknown flags; trap 12: keep the tail of stderr."""
-    said = hint(exit_code(version, name), stderr(version, name))
-    assert ("--no-such-flag" in said) is (name == "flags_unknown")
+    """CLI-110: unknown flags: keep the tail of stderr."""
+    output = hint(exit_code(version, name), stderr(version, name))
+    assert ("--no-such-flag" in output) is (name == "flags_unknown")
 
 
 # 1.2 Answers that Fairlead never gives
@@ -115,7 +115,7 @@ def test_an_exit_before_the_first_result_gets_a_hint_from_stderr(version: str, n
 def test_a_poor_answer_denies_and_never_hangs(
     version: str, name: str, denied_on: list[str]
 ) -> None:
-    """TRUTH 1.2: allow needs updatedInput, deny a message; a malformed answer denies."""
+    """CLI-216: allow needs updatedInput, deny a message; a malformed answer denies."""
     assert tool_errors(version, name) == [version in denied_on]
     assert results(version, name)[-1].ok
 
@@ -126,12 +126,12 @@ def test_a_poor_answer_denies_and_never_hangs(
     ["perm_missing_input", "perm_empty_input", "perm_deny_no_message", "perm_wrong_shape"],
 )
 def test_no_decision_of_ours_is_written_as_a_poor_answer(version: str, name: str) -> None:
-    """TRUTH 1.2: what we write has the whole input or a message, whatever was decided."""
-    (asked,) = requests(version, name)
+    """CLI-216: what we write has the whole input or a message, whatever was decided."""
+    (request,) = requests(version, name)
     poor = answers_written(version, name)[-1]["response"]
-    good = [write_decision(asked, Allow()), write_decision(asked, Deny("no"))]
+    good = [write_decision(request, Allow()), write_decision(request, Deny("no"))]
     assert poor not in good
-    assert good[0]["updatedInput"] == asked.input
+    assert good[0]["updatedInput"] == request.input
     assert good[1]["message"] == "no"
     with pytest.raises(UsageError):
         Deny("")
@@ -144,23 +144,23 @@ def requests(version: str, name: str) -> list[PermissionRequest]:
         if entry.direction == "out":
             engine.feed(entry.line + b"\n")
     return [
-        PermissionRequest.of(happening.request_id, happening.request)
-        for happening in engine.take_happenings()
-        if isinstance(happening, Asked) and isinstance(happening.request, CanUseTool)
+        PermissionRequest.of(event.request_id, event.request)
+        for event in engine.take_events()
+        if isinstance(event, Asked) and isinstance(event.request, CanUseTool)
     ]
 
 
 @both
 @pytest.mark.parametrize("name", ["perm_tooluseid", "perm_unknown_id"])
 def test_a_wrong_tool_use_id_and_an_unknown_request_id_do_no_harm(version: str, name: str) -> None:
-    """TRUTH 1.2: toolUseID is ignored; a response with an unknown request_id too; trap 13."""
+    """CLI-219: toolUseID is ignored; a response with an unknown request_id too."""
     assert tool_errors(version, name) == [False]
     assert all(result.ok for result in results(version, name))
 
 
 @both
 def test_a_tool_result_as_a_prompt_makes_a_turn_and_has_no_effect(version: str) -> None:
-    """TRUTH 1.2: tools are run by the CLI; Fairlead refuses to write such a prompt."""
+    """CLI-223: tools are run by the CLI; Fairlead refuses to write such a prompt."""
     assert all(result.ok for result in results(version, "stdin_tool_result_in"))
     assert tool_errors(version, "stdin_tool_result_in") == []
     with pytest.raises(UsageError):
@@ -172,7 +172,7 @@ def test_a_tool_result_as_a_prompt_makes_a_turn_and_has_no_effect(version: str) 
 
 @both
 def test_a_request_answered_with_an_error_fails_the_tool_and_not_the_turn(version: str) -> None:
-    """TRUTH 1.2: control_response error to can_use_tool: a clean way to fail, and a denial."""
+    """CLI-220: control_response error to can_use_tool: a clean way to fail, and a denial."""
     (result,) = results(version, "perm_error_response")
     assert result.ok
     assert len(result.permission_denials) == 1
@@ -186,7 +186,7 @@ def test_a_request_answered_with_an_error_fails_the_tool_and_not_the_turn(versio
 def test_an_error_of_the_api_fails_the_turn_and_the_next_one_is_fine(
     version: str, status: int
 ) -> None:
-    """TRUTH 1.5: API errors: subtype success, is_error true; trap 24."""
+    """CLI-506: API errors: subtype success, is_error true."""
     failed, fine = results(version, f"err_{status}")
     assert (failed.subtype, failed.ok, fine.ok) == ("success", False, True)
     assert failed.text
@@ -198,7 +198,7 @@ def test_an_error_of_the_api_fails_the_turn_and_the_next_one_is_fine(
 def test_an_error_that_the_cli_makes_good_is_not_seen_in_the_result(
     version: str, status: int
 ) -> None:
-    """TRUTH 1.5: single 401 and 404: asked again, silently on 2.1.38."""
+    """CLI-514: a single 401 or 404 is retried, silently on 2.1.38."""
     assert [result.ok for result in results(version, f"err_{status}")] == [True, True]
     retries = [m for m in messages(version, f"err_{status}") if isinstance(m, ApiRetry)]
     assert len(retries) == (1 if (version, status) == ("2.1.325", 401) else 0)
@@ -206,7 +206,7 @@ def test_an_error_that_the_cli_makes_good_is_not_seen_in_the_result(
 
 @both
 def test_a_reply_that_is_too_long_or_refused_is_an_error(version: str) -> None:
-    """TRUTH 1.5: both end with is_error, and so does the process, exit 1; trap 29."""
+    """CLI-506: both end with is_error, and so does the process, exit 1."""
     assert [result.ok for result in results(version, "err_max_tokens")] == [False, False]
     assert exit_code(version, "err_max_tokens") == 1
 
@@ -214,7 +214,7 @@ def test_a_reply_that_is_too_long_or_refused_is_an_error(version: str) -> None:
 @both
 @pytest.mark.parametrize("name", ["eof_mid", "eof_bash", "eof_queue", "eof_perm"])
 def test_at_the_end_of_input_all_that_was_sent_is_done_first(version: str, name: str) -> None:
-    """TRUTH 1.5: EOF: runs the queue to the end, then 0; an open permission fails."""
+    """CLI-518: EOF: runs the queue to the end, then 0; an open permission fails."""
     assert all(result.ok for result in results(version, name))
     assert exit_code(version, name) == 0
     assert any(tool_errors(version, name)) is (name == "eof_perm")
@@ -222,7 +222,7 @@ def test_at_the_end_of_input_all_that_was_sent_is_done_first(version: str, name:
 
 @both
 def test_signals_end_a_cli_with_codes_that_say_little(version: str) -> None:
-    """TRUTH 1.5: SIGTERM 143, SIGINT 0; traps 24 and 29: exit 0 does not mean success."""
+    """CLI-509: SIGTERM 143, SIGINT 0: exit 0 does not mean success."""
     assert exit_code(version, "sig_term") == 143
     assert exit_code(version, "sig_int") == 0
     assert [r.ok for r in results(version, "sig_int")] == ([False] if version == "2.1.325" else [])
@@ -231,7 +231,7 @@ def test_signals_end_a_cli_with_codes_that_say_little(version: str) -> None:
 
 @both
 def test_type_may_be_the_last_key_of_a_result(version: str) -> None:
-    """TRUTH 3, trap 23: never sniff the first bytes of a line."""
+    """CLI-522: never sniff the first bytes of a line."""
     lines = [e.line for e in scenario(version, "simple") if e.direction == "out"]
     turned = [json.dumps(dict(reversed(json.loads(line).items()))).encode() for line in lines]
     assert [type(decode(line)) for line in turned] == [type(decode(line)) for line in lines]
@@ -256,7 +256,7 @@ def test_type_may_be_the_last_key_of_a_result(version: str) -> None:
     ],
 )
 def test_every_prompt_of_a_recording_ends(version: str, name: str, turns: int) -> None:
-    """TRUTH 1.5: messages are queued, merged or folded; trap 3. None is left waiting."""
+    """CLI-518: messages are queued, merged or folded. None is left waiting."""
     engine = replayed(version, name)
     assert not engine.prompts.busy
     assert engine.results >= turns
@@ -266,7 +266,7 @@ def test_every_prompt_of_a_recording_ends(version: str, name: str, turns: int) -
 
 @pytest.mark.parametrize("version", ["2.1.29", "2.1.38", "2.1.120", "2.1.220", "2.1.325"])
 def test_a_uuid_that_was_sent_twice_is_written_once_and_no_turn_waits_for_it(version: str) -> None:
-    """TRUTH 1.2: a message whose uuid was seen before is dropped: no turn, no result."""
+    """CLI-202: a message whose uuid was seen before is dropped: no turn, no result."""
     sent = uuids(version, "replay")
     assert len(sent) == len({*sent}) + 1
     turns = [m for m in messages(version, "replay") if isinstance(m, Init)]

@@ -22,7 +22,7 @@ _SIGNATURES = (
 
 
 def image(content: str | Path | bytes, media_type: str | None = None) -> ImageBlock:
-    """An image block; the kind of image is told by its first bytes unless it is given."""
+    """An image block; the type is detected from the first bytes unless it is given."""
     data = _read(content)
     kind = media_type or _image_type(data)
     if kind not in IMAGE_MEDIA_TYPES:

@@ -1,6 +1,6 @@
 """Every public control request as a method, for a class that can send them.
 
-Only names and fields live here: the sending, the deadline and the error are `control`'s. A CLI
+Only names and fields are defined here; `control` sends the request and handles errors. A CLI
 that does not know a request answers with an error, or, up to 2.1.38, not at all; both become
 an exception (`ControlError`, `ControlTimeout`).
 """
@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlead.errors import UsageError
-from fairlead.wire.updates import MODES
+from fairlead.host.literals import PermissionMode
+from fairlead.wire.modes import MODES
 
 __all__ = ["Controls"]
 
 
 class Controls(ABC):
-    """The requests a host may make of a running CLI."""
+    """The control requests that a host can send to a running CLI."""
 
     @abstractmethod
     async def control(
@@ -33,35 +34,35 @@ class Controls(ABC):
         fields: dict[str, Any] = {} if model is None else {"model": model}
         return (await self.control("set_model", **fields)).get("model")
 
-    async def set_permission_mode(self, mode: str) -> str:
+    async def set_permission_mode(self, mode: PermissionMode) -> str:
         """Change the permission mode; returns the mode the CLI is in now."""
-        mode = "default" if mode == "manual" else mode
-        if mode not in MODES:
-            # 2.1.38 takes any text, even nonsense (TRUTH 1.2).
+        mode_name = "default" if mode == "manual" else mode
+        if mode_name not in MODES:
+            # 2.1.38 takes any text, even nonsense (CLI-210).
             raise UsageError(f"permission mode {mode!r} is not one of {', '.join(MODES)}")
-        answer = await self.control("set_permission_mode", mode=mode)
-        return str(answer.get("mode") or mode)
+        answer = await self.control("set_permission_mode", mode=mode_name)
+        return str(answer.get("mode") or mode_name)
 
     async def set_max_thinking_tokens(self, tokens: int | None) -> None:
-        """Let the model think this much; 0 is not at all, None the default."""
+        """Limit the model's thinking to this many tokens; 0 disables it, None is the default."""
         await self.control("set_max_thinking_tokens", max_thinking_tokens=tokens)
 
     async def list_models(self) -> list[dict[str, Any]]:
-        """The models one can choose from."""
+        """The models that can be selected."""
         return _list(await self.control("list_models"), "models")
 
     async def set_color(self, color: str) -> None:
-        """Give the session a colour."""
+        """Set the color of the session."""
         await self.control("set_color", color=color)
 
-    # What it costs and holds
+    # Cost and context
 
     async def context_usage(self, detail: str = "summary") -> dict[str, Any]:
         """How full the context is, by category; `detail` is `summary` or `full`."""
         return await self.control("get_context_usage", detail=detail)
 
     async def session_cost(self) -> str:
-        """The cost so far, as the CLI words it."""
+        """The cost so far, as text written by the CLI."""
         return _text(await self.control("get_session_cost"), "text")
 
     async def usage(self) -> dict[str, Any]:
@@ -79,7 +80,7 @@ class Controls(ABC):
     # Files
 
     async def file_suggestions(self, query: str) -> list[dict[str, Any]]:
-        """Files whose names fit, for completing an @ mention."""
+        """Files whose names match, for completing an @ mention."""
         return _list(await self.control("file_suggestions", query=query), "suggestions")
 
     async def read_file(self, path: str, **limits: Any) -> dict[str, Any]:
@@ -91,7 +92,7 @@ class Controls(ABC):
         await self.control("seed_read_state", path=path, mtime=mtime)
 
     async def rewind_files(self, prompt_uuid: str, *, dry_run: bool = False) -> dict[str, Any]:
-        """Put files back to where they were before a prompt; needs checkpoints switched on."""
+        """Restore files to their state before a prompt; needs file checkpoints."""
         return await self.control("rewind_files", user_message_id=prompt_uuid, dry_run=dry_run)
 
     async def workspace_diff(self) -> dict[str, Any]:
@@ -106,13 +107,13 @@ class Controls(ABC):
     async def set_cwd(self, path: str, *, trusted: str | None = None) -> dict[str, Any]:
         """Work in another folder from now on.
 
-        For a folder nobody has trusted yet the answer is `{"status": "needs_trust",
+        For a folder that is not trusted yet, the answer is `{"status": "needs_trust",
         "directory": …}`: ask the user, and call again with that directory as `trusted`.
         """
-        consent: dict[str, Any] = {}
+        trust_fields: dict[str, Any] = {}
         if trusted is not None:
-            consent = {"trust_accepted": True, "trusted_directory": trusted}
-        return await self.control("set_cwd", path=path, **consent)
+            trust_fields = {"trust_accepted": True, "trusted_directory": trusted}
+        return await self.control("set_cwd", path=path, **trust_fields)
 
     # Settings and rules
 
@@ -121,7 +122,7 @@ class Controls(ABC):
         return await self.control("get_settings")
 
     async def apply_flag_settings(self, settings: Mapping[str, Any]) -> None:
-        """Change settings for this process only; None takes a key away."""
+        """Change settings for this process only; None removes a key."""
         await self.control("apply_flag_settings", settings=dict(settings))
 
     async def update_settings(self, source: str, settings: Mapping[str, Any]) -> None:
@@ -153,18 +154,18 @@ class Controls(ABC):
         return await self.control("background_tasks", **fields)
 
     async def task_output(self, task_id: str) -> dict[str, Any]:
-        """The end of what a background task has written."""
+        """The last part of a background task's output."""
         return await self.control("get_task_output", task_id=task_id)
 
     async def cancel_queued(self, prompt_uuid: str) -> bool:
-        """Take back a prompt that waits inside the CLI."""
+        """Cancel a prompt in the CLI's own queue."""
         answer = await self.control("cancel_async_message", message_uuid=prompt_uuid)
         return answer.get("cancelled") is True
 
     # MCP
 
     async def mcp_status(self) -> list[dict[str, Any]]:
-        """The MCP servers; each once, though 2.1.38 lists dynamic ones twice (TRUTH 1.8)."""
+        """The MCP servers; each once, though 2.1.38 lists dynamic ones twice (CLI-806)."""
         servers = _list(await self.control("mcp_status"), "mcpServers")
         return list({server.get("name"): server for server in servers}.values())
 
@@ -174,15 +175,15 @@ class Controls(ABC):
         return await self.control("mcp_set_servers", servers=plain)
 
     async def mcp_reconnect(self, server: str) -> None:
-        """Connect a server again."""
+        """Reconnect a server."""
         await self.control("mcp_reconnect", serverName=server)
 
     async def mcp_toggle(self, server: str, *, enabled: bool) -> None:
-        """Switch a server on or off."""
+        """Enable or disable a server."""
         await self.control("mcp_toggle", serverName=server, enabled=enabled)
 
     async def mcp_message(self, server: str, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Give a JSON-RPC message of an in-process server to the CLI's client."""
+        """Pass a JSON-RPC message of an in-process server to the MCP client of the CLI."""
         return await self.control("mcp_message", server_name=server, message=dict(message))
 
     async def mcp_call(
@@ -200,32 +201,32 @@ class Controls(ABC):
     # Plugins, skills, the session itself
 
     async def reload_plugins(self) -> dict[str, Any]:
-        """Load the plugins again."""
+        """Reload the plugins."""
         return await self.control("reload_plugins")
 
     async def reload_skills(self) -> list[dict[str, Any]]:
-        """Load the skills again."""
+        """Reload the skills."""
         return _list(await self.control("reload_skills"), "skills")
 
     async def reload_output_styles(self) -> Sequence[str]:
-        """Load the output styles again."""
+        """Reload the output styles."""
         styles = (await self.control("reload_output_styles")).get("available_output_styles")
         return tuple(styles) if isinstance(styles, list) else ()
 
     async def rename(self, title: str) -> None:
-        """Give the session a name."""
+        """Rename the session."""
         await self.control("rename_session", title=title)
 
     async def generate_title(self, description: str) -> str:
-        """Let the model find a name for the session; empty if it finds none."""
+        """Have the model generate a title for the session; empty if it returns none."""
         return _text(await self.control("generate_session_title", description=description), "title")
 
     async def side_question(self, question: str) -> str:
-        """Ask something beside the conversation; neither is added to it."""
+        """Ask a side question; neither the question nor the answer is added to the conversation."""
         return _text(await self.control("side_question", question=question), "response")
 
     async def set_has_subscribers(self, watched: bool | None) -> None:
-        """Tell the CLI whether anybody is looking."""
+        """Tell the CLI whether a user is watching."""
         await self.control("set_has_subscribers", has_subscribers=watched)
 
     async def end_session(self, reason: str) -> None:
@@ -234,15 +235,15 @@ class Controls(ABC):
 
 
 def _text(answer: dict[str, Any], key: str) -> str:
-    found = answer.get(key)
-    return found if isinstance(found, str) else ""
+    value = answer.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def _list(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    found = answer.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    value = answer.get(key)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _dict(answer: dict[str, Any], key: str) -> dict[str, Any]:
-    found = answer.get(key)
-    return found if isinstance(found, dict) else {}
+    value = answer.get(key)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""The child process: its pipes, the link that pumps them, readers, turns, and how it ended."""

@@ -1,0 +1,165 @@
+"""Real child programs, most of them rude."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead.errors import AgentNotFound, OptionError, ProcessError
+from fairlead.host.process.process import Graces, Process
+from tests.host.children import alive
+
+QUICK = Graces(after_eof=0.3, after_term=0.3, after_kill=5.0)
+PATIENT = Graces(after_eof=20.0, after_term=20.0, after_kill=5.0)
+ENV = {"PATH": os.environ["PATH"]}
+
+
+class Child:
+    """A Python program under a `Process`, with its output collected."""
+
+    def __init__(self) -> None:
+        self.output = bytearray()
+        self.grew = asyncio.Event()
+        self.process = Process(on_stdout=self._on_stdout)
+
+    def _on_stdout(self, chunk: bytes) -> None:
+        self.output += chunk
+        self.grew.set()
+
+    async def run(self, program: str, cwd: Path) -> Process:
+        argv = (sys.executable, "-c", program)
+        await self.process.start(argv, cwd=str(cwd), env=ENV, mark=os.urandom(8).hex())
+        return self.process
+
+    async def says(self, text: bytes) -> None:
+        async with asyncio.timeout(60):
+            while text not in self.output:
+                self.grew.clear()
+                await self.grew.wait()
+
+
+@pytest.fixture
+async def child() -> Child:
+    return Child()
+
+
+async def test_C17_output_comes_whole_and_the_exit_code_after_it(
+    child: Child, tmp_path: Path
+) -> None:
+    process = await child.run("import sys; print('x' * 100_000); sys.exit(7)", tmp_path)
+    assert await asyncio.wait_for(process.exited, 10) == 7
+    assert child.output == b"x" * 100_000 + b"\n"
+
+
+async def test_C18_the_end_of_input_ends_a_polite_program(child: Child, tmp_path: Path) -> None:
+    process = await child.run("import sys; print(sys.stdin.read().upper())", tmp_path)
+    process.write(b"hello\n")
+    assert await process.close(PATIENT) == 0
+    assert child.output == b"HELLO\n\n"
+
+
+async def test_C18_a_program_that_ignores_sigterm_is_killed(child: Child, tmp_path: Path) -> None:
+    deaf = (
+        "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "print('ready', flush=True)\nwhile True: signal.pause()"
+    )
+    process = await child.run(deaf, tmp_path)
+    await child.says(b"ready")
+    assert await process.close(QUICK) == -9
+
+
+async def test_C18_a_stopped_program_hears_sigterm(child: Child, tmp_path: Path) -> None:
+    # A stopped process does not act on SIGTERM until it is continued.
+    stopped = (
+        "import os, signal; print('ready', flush=True); os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "while True: signal.pause()"
+    )
+    process = await child.run(stopped, tmp_path)
+    await child.says(b"ready")
+    assert await process.close(Graces(after_eof=0.3, after_term=20.0, after_kill=5.0)) == -15
+
+
+async def test_C19_the_end_is_learned_from_wait_though_a_grandchild_holds_stdout(
+    child: Child, tmp_path: Path
+) -> None:
+    program = (
+        "import subprocess, sys\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'],\n"
+        "                     start_new_session=True)\n"
+        "print(p.pid, flush=True)"
+    )
+    process = await child.run(program, tmp_path)
+    assert await asyncio.wait_for(process.exited, 10) == 0
+    assert not alive(int(child.output))
+
+
+async def test_C20_nothing_is_left_when_the_program_is_killed(child: Child, tmp_path: Path) -> None:
+    program = (
+        "import signal, subprocess, sys\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "pause = [sys.executable, '-c', 'import signal; signal.pause()']\n"
+        "pids = [subprocess.Popen(pause).pid,\n"
+        "        subprocess.Popen(pause, start_new_session=True).pid]\n"
+        "print(*pids, 'ready', flush=True)\n"
+        "while True: signal.pause()"
+    )
+    process = await child.run(program, tmp_path)
+    await child.says(b"ready")
+    await process.close(QUICK)
+    in_group, in_own_session = (int(text) for text in child.output.split()[:2])
+    assert not alive(in_group)
+    assert not alive(in_own_session)
+
+
+async def test_C21_stderr_is_drained_and_its_end_kept(child: Child, tmp_path: Path) -> None:
+    program = "import sys; sys.stderr.write('noise ' * 350_000 + 'the last word'); print('done')"
+    process = await child.run(program, tmp_path)
+    assert await asyncio.wait_for(process.exited, 20) == 0
+    assert process.stderr.total == 6 * 350_000 + len("the last word")
+    assert str(process.stderr).endswith("noise the last word")
+    assert len(str(process.stderr)) == 64 * 1024
+
+
+async def test_closing_twice_is_the_same_as_once(child: Child, tmp_path: Path) -> None:
+    process = await child.run("import sys; sys.stdin.read()", tmp_path)
+    both = await asyncio.gather(process.close(PATIENT), process.close(PATIENT))
+    assert list(both) == [0, 0]
+    assert await process.close(PATIENT) == 0
+
+
+async def test_a_cancelled_close_still_ends_the_process(child: Child, tmp_path: Path) -> None:
+    process = await child.run("import signal; signal.pause()", tmp_path)
+    closing = asyncio.create_task(process.close(QUICK))
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert await asyncio.wait_for(process.exited, 10) == -15
+
+
+async def test_writing_to_a_dead_process_is_harmless(child: Child, tmp_path: Path) -> None:
+    process = await child.run("pass", tmp_path)
+    await asyncio.wait_for(process.exited, 10)
+    process.write(b"anybody there?\n")
+    process.close_stdin()
+
+
+@pytest.mark.parametrize(
+    ("argv", "cwd", "error", "text"),
+    [
+        (("/nowhere/claude",), ".", AgentNotFound, "was not found"),
+        ((sys.executable,), "/nowhere", OptionError, "not a folder"),
+        (("/etc/passwd",), ".", ProcessError, "cannot start"),
+    ],
+    ids=["missing", "no-cwd", "not-executable"],
+)
+async def test_what_cannot_be_started_says_why(
+    argv: tuple[str, ...], cwd: str, error: type[Exception], text: str
+) -> None:
+    process = Process(on_stdout=lambda _: None)
+    with pytest.raises(error, match=text):
+        await process.start(argv, cwd=cwd, env=ENV, mark="x")
