@@ -1,12 +1,42 @@
-"""What every `Log` must do; a test class inherits it and gives a fixture `log`."""
+"""What every log must do; a test class inherits the suite and provides a fixture `log`."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Protocol
 
 import pytest
 
-from fairlead.store.log import FACT, IN, OUT, Log, NewEvent, StoredSnapshot
+from fairlead.store.log import FACT, IN, OUT, Event, NewEvent, StoredSnapshot
+
+
+class Log(Protocol):
+    """Stores events; implemented by `SqliteStore` and `MemoryLog`."""
+
+    @property
+    def epoch(self) -> str:
+        """Changes when numbers start again from 1; a client's old positions are then void."""
+
+    async def append(self, session: str, events: Sequence[NewEvent]) -> int:
+        """Store events in order and return the number of the last one, once they are durable.
+
+        Group commit: many appends share one. Raises `StoreUnavailable`, and then none of the
+        events was stored.
+        """
+
+    async def read(self, session: str, after: int, limit: int) -> list[Event]:
+        """The events that follow a number, in order."""
+
+    async def last_seq(self, session: str) -> int:
+        """The number of the last event; 0 if there is none."""
+
+    async def keep_snapshot(self, session: str, snapshot: StoredSnapshot) -> None:
+        """Store a snapshot. Unlike events, it may be dropped later."""
+
+    async def latest_snapshot(self, session: str, version: str) -> StoredSnapshot | None:
+        """The newest snapshot of a session that this version made; None if it is damaged."""
+
 
 ODD_LINES = (b"", b"{}", b"\x00\xff\n\r", "“quoted” 🚀".encode(), b"x" * 300_000)
 
@@ -19,8 +49,8 @@ def new(*lines: bytes, direction: str = OUT) -> list[NewEvent]:
 async def lines_of(log: Log, session: str, after: int = 0) -> list[bytes]:
     """All lines of a session; fails on a hole."""
     events = await log.read(session, after, 1_000_000)
-    assert [one.seq for one in events] == list(range(after + 1, after + 1 + len(events)))
-    return [one.line for one in events]
+    assert [event.seq for event in events] == list(range(after + 1, after + 1 + len(events)))
+    return [event.line for event in events]
 
 
 class LogContract:
@@ -35,26 +65,26 @@ class LogContract:
         assert await log.last_seq("nobody") == 0
 
     async def test_S1_every_byte_comes_back_with_its_direction_and_time(self, log: Log) -> None:
-        given = [
+        value = [
             NewEvent(direction, line, 1770000000.125 + number)
             for number, line in enumerate(ODD_LINES)
             for direction in (OUT, IN, FACT)
         ]
-        await log.append("a", given)
+        await log.append("a", value)
         read = await log.read("a", 0, 100)
-        assert [NewEvent(one.direction, one.line, one.at) for one in read] == given
+        assert [NewEvent(item.direction, item.line, item.at) for item in read] == value
 
     async def test_S1_order_is_that_of_the_numbers_when_the_clock_jumps(self, log: Log) -> None:
         times = (86_400.0, 0.0, -86_400.0, 172_800.0)
         for at in times:
             await log.append("a", [NewEvent(OUT, b"x", at)])
-        assert [one.at for one in await log.read("a", 0, 10)] == list(times)
+        assert [item.at for item in await log.read("a", 0, 10)] == list(times)
 
     async def test_S1_reading_gives_what_follows_and_no_more_than_asked(self, log: Log) -> None:
         await log.append("a", new(*(str(n).encode() for n in range(10))))
-        assert [one.seq for one in await log.read("a", 3, 4)] == [4, 5, 6, 7]
-        assert [one.seq for one in await log.read("a", 8, 100)] == [9, 10]
-        assert [one.seq for one in await log.read("a", -5, 1)] == [1]
+        assert [item.seq for item in await log.read("a", 3, 4)] == [4, 5, 6, 7]
+        assert [item.seq for item in await log.read("a", 8, 100)] == [9, 10]
+        assert [item.seq for item in await log.read("a", -5, 1)] == [1]
         assert await log.read("a", 10, 5) == []
         assert await log.read("a", 99, 5) == []
         assert await log.read("nobody", 0, 5) == []

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fairlead.store.audit import AuditRecord
-from fairlead.store.folder import DATABASE
-from fairlead.store.intents import IntentOutcome
+from fairlead.store.database.folder import DATABASE
+from fairlead.store.database.migrations import MIGRATIONS, Migration
 from fairlead.store.log import OUT, NewEvent, StoreUnavailable
-from fairlead.store.migrations import MIGRATIONS, Migration
 from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables.audit import AuditRecord
+from fairlead.store.tables.intents import IntentOutcome
 from fairlead.store.writer import Pace
 
 ROOT = Path(__file__).parents[2]
@@ -123,8 +123,8 @@ async def fill(folder: str, make_room: Callable[[], object]) -> None:
             pass
         last = await store.append("a", [NewEvent(OUT, line_for("a", seq + 1), 0.0)])
         read = await store.read("a", 0, 1_000_000)
-        whole = all(one.line == line_for("a", one.seq) for one in read)
-        say("recovered", last, len(read), whole)
+        complete = all(item.line == line_for("a", item.seq) for item in read)
+        say("recovered", last, len(read), complete)
 
 
 def fill_limited(folder: str) -> None:

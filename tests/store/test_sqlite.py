@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from fairlead.store.audit import AuditRecord
 from fairlead.store.code_version import code_version
-from fairlead.store.connection import connect
-from fairlead.store.devices import Device
-from fairlead.store.drafts import Draft
-from fairlead.store.folder import DATABASE
-from fairlead.store.intents import KEPT, IntentOutcome
-from fairlead.store.log import Log, StoredSnapshot, StoreUnavailable
-from fairlead.store.memory import MemoryLog
-from fairlead.store.sessions import SessionRow
+from fairlead.store.database.connection import connect
+from fairlead.store.database.folder import DATABASE
+from fairlead.store.log import StoredSnapshot, StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
-from tests.store.log_contract import LogContract, lines_of, new
+from fairlead.store.tables.audit import AuditRecord
+from fairlead.store.tables.devices import Device
+from fairlead.store.tables.drafts import Draft
+from fairlead.store.tables.intents import KEPT, IntentOutcome
+from fairlead.store.tables.sessions import SessionRow
+from tests.store.log_contract import Log, LogContract, lines_of, new
+from tests.store.memory_log import MemoryLog
 
 DEVICE = Device(id="d", name="Phone", role="viewer", token_hash="h", created=1.0)
 
@@ -37,6 +37,21 @@ class TestSqliteLogThatDoesNotWaitForTheDisk(LogContract):
     async def log(self, folder: Path):  # type: ignore[no-untyped-def]
         async with SqliteStore(folder, survive_power_loss=False) as store:
             yield store
+
+
+async def test_S1_no_write_overtakes_an_append_of_the_same_turn(store: SqliteStore) -> None:
+    numbers: list[int] = []
+
+    def done(last: int, problem: BaseException | None) -> None:
+        assert problem is None
+        numbers.append(last)
+
+    store.append_soon("s", new(b"first"), done)
+    assert await store.append("s", new(b"second")) == 2
+    store.append_soon("s", new(b"third"), done)
+    assert await store.apply(lambda db: len(db.execute("SELECT 1 FROM events").fetchall())) == 3
+    assert numbers == [1, 3]
+    assert await lines_of(store, "s") == [b"first", b"second", b"third"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -155,9 +170,9 @@ async def test_S6_only_the_last_snapshots_take_room(folder: Path) -> None:
             await store.keep_snapshot("a", StoredSnapshot(seq, "v1", (b"x", b"y")))
         await store.keep_snapshot("a", StoredSnapshot(5, "v1", (b"z",)))
     db = sqlite3.connect(folder / DATABASE)
-    found = db.execute("SELECT seq, number FROM snapshot_parts ORDER BY seq, number").fetchall()
+    matches = db.execute("SELECT seq, number FROM snapshot_parts ORDER BY seq, number").fetchall()
     db.close()
-    assert found == [(4, 0), (4, 1), (5, 0)]
+    assert matches == [(4, 0), (4, 1), (5, 0)]
 
 
 def test_S6_the_version_of_the_code_is_the_same_each_time() -> None:
@@ -195,17 +210,17 @@ async def test_S17_a_closed_store_refuses_everything(folder: Path) -> None:
     await store.start()
     await store.close()
     for refused in (store.append("a", new(b"x")), store.read("a", 0, 1), store.sessions()):
-        with pytest.raises(StoreUnavailable) as told:
+        with pytest.raises(StoreUnavailable) as error:
             await refused
-        assert told.value.code == "closed"
+        assert error.value.code == "closed"
 
 
 async def test_S17_closing_stores_what_was_given_before(folder: Path) -> None:
     store = await SqliteStore(folder).start()
-    given = [asyncio.create_task(store.append("a", new(b"x"))) for _ in range(50)]
+    value = [asyncio.create_task(store.append("a", new(b"x"))) for _ in range(50)]
     await asyncio.sleep(0)
     await store.close()
-    assert sorted(await asyncio.gather(*given)) == list(range(1, 51))
+    assert sorted(await asyncio.gather(*value)) == list(range(1, 51))
     async with SqliteStore(folder) as store:
         assert await store.last_seq("a") == 50
 
@@ -232,15 +247,15 @@ async def test_S25_a_revoked_device_stays_revoked(store: SqliteStore) -> None:
     assert await store.revoke_device("nobody") is False
     await store.put_device(DEVICE)
     assert await store.device_by_token_hash("h") is None
-    assert [(one.id, one.revoked) for one in await store.devices()] == [("d", 7.0)]
+    assert [(device.id, device.revoked) for device in await store.devices()] == [("d", 7.0)]
 
 
 async def test_S26_the_audit_lists_the_newest_first(store: SqliteStore) -> None:
     for number in range(5):
         session = "a" if number % 2 else None
         await store.record_audit(AuditRecord(at=0.0, action=str(number), session=session))
-    assert [one.action for one in await store.audit(limit=3)] == ["4", "3", "2"]
-    assert [one.action for one in await store.audit("a")] == ["3", "1"]
+    assert [item.action for item in await store.audit(limit=3)] == ["4", "3", "2"]
+    assert [item.action for item in await store.audit("a")] == ["3", "1"]
 
 
 @pytest.mark.parametrize(
@@ -257,13 +272,13 @@ async def test_S26_what_happened_cannot_be_changed(folder: Path, statement: str)
 
 
 async def test_S27_a_draft_belongs_to_a_session_and_a_device(store: SqliteStore) -> None:
-    mine = Draft(session="a", device="d", text="half a th", at=1.0)
+    first = Draft(session="a", device="d", text="half a th", at=1.0)
     other = Draft(session="a", device="e", text="x", at=2.0)
-    await store.put_draft(mine)
+    await store.put_draft(first)
     await store.put_draft(other)
-    assert await store.draft("a", "d") == mine
+    assert await store.draft("a", "d") == first
     assert await store.draft("b", "d") is None
-    assert await store.drafts("a") == [other, mine]
+    assert await store.drafts("a") == [other, first]
     await store.put_draft(Draft(session="a", device="d", text="", at=3.0))
     assert await store.drafts("a") == [other]
 

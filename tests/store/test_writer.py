@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from fairlead.store.connection import Connect, connect
-from fairlead.store.intents import IntentOutcome
+from fairlead.store.database.connection import Connect, connect
+from fairlead.store.database.state import StoreState
 from fairlead.store.log import StoredSnapshot, StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
-from fairlead.store.state import StoreState
+from fairlead.store.tables.intents import IntentOutcome
+from fairlead.store.tables.sessions import SessionRow
 from fairlead.store.writer import Pace
 from tests.store import programs
 from tests.store.log_contract import lines_of, new
 
-BOUND_S = 20.0
+BOUND_S = 60.0
 QUICK = Pace(interval=0.0, patience=0.05, probe=0.01)
 
 
@@ -48,6 +49,40 @@ async def test_S4_appends_that_come_together_share_a_commit(store: SqliteStore) 
     before = store.counters.commits
     await asyncio.gather(*(store.append(f"s{n % 7}", new(b"x")) for n in range(500)))
     assert store.counters.commits - before <= 25
+
+
+async def test_S4_appends_of_any_size_in_one_commit_keep_their_numbers_and_their_order(
+    store: SqliteStore,
+) -> None:
+    sizes = [1, 2, 3, 63, 64, 65, 130, 0, 7]
+    lines = {f"s{size}": [b"%d of %d" % (n, size) for n in range(size)] for size in sizes}
+    before = store.counters.commits
+    appends: list[Any] = []
+    for session, of_session in lines.items():
+        # Another write between the appends finds the events that were appended before it.
+        appends.append(store.append(session, new(*of_session)))
+        appends.append(store.put_session(SessionRow(id=session)))
+        appends.append(store.append(session, new(b"last")))
+    results = await asyncio.gather(*appends)
+    assert results[0::3] == sizes
+    assert results[2::3] == [size + 1 for size in sizes]
+    assert store.counters.commits - before <= 2
+    for session, of_session in lines.items():
+        assert await lines_of(store, session) == [*of_session, b"last"]
+
+
+async def test_S4_an_append_of_the_last_moment_is_stored_before_the_store_closes(
+    folder: Path,
+) -> None:
+    outcomes: list[tuple[int, BaseException | None]] = []
+    store = await SqliteStore(folder).start()
+    store.append_soon("a", new(b"1"), lambda last, problem: outcomes.append((last, problem)))
+    await store.close()
+    assert outcomes == [(1, None)]
+    with pytest.raises(StoreUnavailable):
+        store.append_soon("a", new(b"2"), lambda last, problem: outcomes.append((last, problem)))
+    async with SqliteStore(folder) as again:
+        assert await lines_of(again, "a") == [b"1"]
 
 
 async def test_S4_one_that_comes_alone_does_not_wait(folder: Path) -> None:
@@ -79,8 +114,8 @@ async def test_S10_a_short_lock_costs_only_time(folder: Path) -> None:
     async with SqliteStore(folder, pace=Pace(patience=BOUND_S)) as store:
         async with locked(folder) as over:
             waiting = asyncio.ensure_future(store.append("a", new(b"x")))
-            done, _ = await asyncio.wait([waiting], timeout=0.2)
-            assert not done
+            completed, _ = await asyncio.wait([waiting], timeout=0.2)
+            assert not completed
             over.set()
             assert await asyncio.wait_for(waiting, BOUND_S) == 1
         assert store.state.ok
@@ -92,9 +127,9 @@ async def test_S10_a_long_lock_refuses_and_passes_by_itself(folder: Path) -> Non
         await store.append("a", new(b"1"))
         store.on_state(states.put_nowait)
         async with locked(folder) as over:
-            with pytest.raises(StoreUnavailable, match="another program") as told:
+            with pytest.raises(StoreUnavailable, match="another program") as error:
                 await asyncio.wait_for(store.append("a", new(b"2")), BOUND_S)
-            assert told.value.code == "locked"
+            assert error.value.code == "locked"
             assert (await asyncio.wait_for(states.get(), BOUND_S)).code == "locked"
             assert await lines_of(store, "a") == [b"1"]
             over.set()
@@ -117,19 +152,19 @@ async def test_S10_a_database_that_is_locked_at_the_start_opens_later(folder: Pa
 
 async def test_S16_a_listener_hears_each_change_once_until_it_stops(folder: Path) -> None:
     async with SqliteStore(folder, pace=QUICK) as store:
-        heard: list[str] = []
+        received: list[str] = []
         changed = asyncio.Event()
-        stop = store.on_state(lambda state: heard.append(state.code))
+        stop = store.on_state(lambda state: received.append(state.code))
         store.on_state(lambda state: changed.set())
         async with locked(folder):
             for _ in range(3):
                 with pytest.raises(StoreUnavailable):
                     await store.append("a", new(b"x"))
-            assert heard == ["locked"]
+            assert received == ["locked"]
             stop()
             changed.clear()
         await asyncio.wait_for(changed.wait(), BOUND_S)
-        assert heard == ["locked"]
+        assert received == ["locked"]
         assert store.state.ok
 
 

@@ -1,1 +1,1 @@
-"""The durable, numbered record: an append-only log per session, and what is found through it."""
+"""The durable store: an append-only, numbered log per session, and the tables derived from it."""

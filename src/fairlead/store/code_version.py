@@ -1,28 +1,38 @@
-"""Which code made a snapshot: a fingerprint of everything that decides what a fold comes to.
+"""The version of the code that made a snapshot: a hash of all sources that affect a fold.
 
-A snapshot holds the reducer's own notes, so it is worth something only to the very same code.
-The sources themselves are the version: no number that somebody must remember to count up.
+A snapshot contains internal state of the reducers, so only the same code can read it. The hash of
+the sources is the version, so that developers need not increase a number.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 import msgspec
 
-__all__ = ["code_version"]
+__all__ = ["code_version", "modules_below"]
 
 PACKAGES = ("fairlead.wire", "fairlead.transcript")
 
 
 @cache
 def code_version() -> str:
-    """The same for as long as no reducer and no decoder changes."""
-    found = hashlib.sha256(msgspec.__version__.encode())
+    """A hash that stays the same until a reducer or a decoder changes."""
+    digest = hashlib.sha256(msgspec.__version__.encode())
     for package in PACKAGES:
-        for file in sorted(resources.files(package).iterdir(), key=lambda one: one.name):
-            if file.name.endswith(".py"):
-                found.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return found.hexdigest()[:32]
+        for name, text in modules_below(resources.files(package)):
+            digest.update(name.encode() + b"\0" + text + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def modules_below(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    """The name and source of every module below a package, in a fixed order."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from modules_below(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".py"):
+            yield f"{prefix}{entry.name}", entry.read_bytes()

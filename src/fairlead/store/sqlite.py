@@ -1,16 +1,18 @@
-"""The store on one machine: a log that loses nothing, and the tables beside it, in SQLite.
+"""The store on one machine: a durable log, and the other tables, in SQLite.
 
     async with SqliteStore(folder) as store:
         seq = await store.append(session, events)    # returns when it is durable
 
-The face of the folder: every method is async and does its work in the one writer thread
-(`writer`) or in a small pool of readers (`readers`), never in the event loop. What can go wrong
-is in `state`: reading goes on where it can, writing raises `StoreUnavailable`, and the states
-that can pass do so without a restart. docs/store.md has the rules (S1 …).
+The entry point of this package: every method is async and does its work in the one writer thread
+(`writer`) or in a small pool of readers (`readers`), never in the event loop. `state` describes
+the failures: reading continues where possible, writing raises `StoreUnavailable`, and temporary
+states end without a restart. docs/store.md has the rules (S1 …).
 """
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,53 +20,57 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from fairlead.store import (
+from fairlead.store.cli_files import file_usage
+from fairlead.store.cli_files.file_usage import FileSpent
+from fairlead.store.database.connection import Connect, connect
+from fairlead.store.database.database import Database
+from fairlead.store.database.folder import DataFolder
+from fairlead.store.database.migrations import MIGRATIONS, Migration
+from fairlead.store.database.state import StoreState
+from fairlead.store.log import Event, NewEvent, StoredSnapshot, StoreUnavailable
+from fairlead.store.readers import SEARCHERS, Read, Readers
+from fairlead.store.tables import (
     audit,
+    comments,
+    deletions,
     devices,
     drafts,
-    file_usage,
     import_index,
     intents,
     search,
     sessions,
     snapshots,
 )
-from fairlead.store import events as event_table
-from fairlead.store.audit import AuditRecord
-from fairlead.store.connection import Connect, connect
-from fairlead.store.database import Database
-from fairlead.store.devices import Device
-from fairlead.store.drafts import Draft
-from fairlead.store.file_usage import FileSpent
-from fairlead.store.folder import DataFolder
-from fairlead.store.import_index import IndexedFile
-from fairlead.store.intents import IntentOutcome
-from fairlead.store.log import Event, NewEvent, StoredSnapshot
-from fairlead.store.migrations import MIGRATIONS, Migration
-from fairlead.store.readers import Read, Readers
-from fairlead.store.search import Filters, Hit
-from fairlead.store.sessions import SessionRow
-from fairlead.store.state import StoreState
-from fairlead.store.writer import Counters, Pace, Write, Writer
+from fairlead.store.tables import events as event_table
+from fairlead.store.tables.audit import AuditRecord
+from fairlead.store.tables.comments import Comment, SentFile
+from fairlead.store.tables.deletions import Deletion
+from fairlead.store.tables.devices import Device
+from fairlead.store.tables.drafts import Draft
+from fairlead.store.tables.import_index import IndexedFile
+from fairlead.store.tables.intents import IntentOutcome
+from fairlead.store.tables.search import Filters, Hit
+from fairlead.store.tables.sessions import SessionRow
+from fairlead.store.writer import Counters, Done, Job, Pace, Write, Writer, settle
 
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 
 INDEXED_AT_ONCE = 100
-"""Items in one transaction of the search index: about 20 ms, so that events need not wait long."""
+"""Items in one transaction of the search index: about 20 ms, so that events are not delayed long."""
 COUNTED_AT_ONCE = 1_000
 """Answers in one transaction of `put_file_usage`, for the same reason."""
 
 
 class SqliteStore:
-    """Implements `Log`, and holds sessions, devices, audit, drafts, intents and search.
+    """Stores events, sessions, devices, audit records, drafts, comments, intents, the search index.
 
     `folder` belongs to one store at a time; a second one raises `FolderInUse`, a folder that
     cannot be trusted `FolderRefused`. `survive_power_loss` waits for the disk at each commit, of
-    which there are at most some dozens a second. Without it, what was acknowledged survives the
-    end of the process in any way, but the last moments before a power cut may be missing (the
-    log is then shorter, never torn).
+    which there are at most a few dozen per second. Without it, acknowledged data survives any end
+    of the process, but the last moments before a power cut may be lost (the log is then shorter,
+    but never corrupt).
     `connect` and `migrations` are for tests.
     """
 
@@ -83,15 +89,27 @@ class SqliteStore:
         self._database = Database(
             self.folder, connect=connect, migrations=migrations, full=survive_power_loss
         )
-        self._writer = Writer(self._database, self._pace, self._announce)
+        self._events = event_table.EventWriter()
+        self._writer = Writer(
+            self._database,
+            self._pace,
+            self._announce,
+            undone=self._events.forget,
+            flush=self._events.flush,
+        )
+        self._appends: list[Job[int]] = []
+        """Appends of this turn of the event loop."""
         self._readers = Readers(self._database.open_reader)
+        self._searchers = Readers(self._database.open_reader, SEARCHERS)
         self._listeners: list[Callable[[StoreState], None]] = []
+        self.erased = 0
+        """How many sessions were erased since the start: row numbers may be used again then."""
 
     async def start(self) -> SqliteStore:
-        """Claim the folder, open or make the database, bring it up to date.
+        """Lock the folder, open or create the database, and migrate it.
 
         Raises only if the folder is refused or in use; a database that is locked, damaged or
-        newer is told by `state`.
+        newer is reported by `state`.
         """
         self._lock.claim()
         try:
@@ -103,8 +121,10 @@ class SqliteStore:
         return self
 
     async def close(self) -> None:
-        """Store what was already given, then let go of everything."""
+        """Store what was already submitted, then close everything."""
+        self._submit_appends()
         # Readers first: the last to close must be one that can write, or the write-ahead log stays.
+        await self._searchers.close()
         await self._readers.close()
         await self._writer.stop()
         self._lock.release()
@@ -124,7 +144,7 @@ class SqliteStore:
 
     @property
     def epoch(self) -> str:
-        """Changes when numbers start anew; a client's old positions are then void."""
+        """Changes when numbers restart from 1; positions of clients are then invalid."""
         return self._database.epoch
 
     @property
@@ -138,19 +158,21 @@ class SqliteStore:
         return self._writer.counters
 
     def on_state(self, listener: Callable[[StoreState], None]) -> Callable[[], None]:
-        """Call back in the event loop whenever the state changes; returns how to stop that."""
+        """Call `listener` in the event loop when the state changes; returns a function to remove it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    async def start_anew(self) -> Path:
-        """Put a damaged or newer database aside, untouched, and begin an empty one.
+    async def start_fresh(self) -> Path:
+        """Rename a damaged or newer database, unchanged, and create an empty one.
 
-        Returns where the old one is now. The epoch changes.
+        Returns the new path of the old database. The epoch changes.
         """
-        kept = await self._writer.start_anew()
+        path = await self._writer.start_fresh()
+        await self._searchers.close()
         await self._readers.close()
         self._readers = Readers(self._database.open_reader)
-        return kept
+        self._searchers = Readers(self._database.open_reader, SEARCHERS)
+        return path
 
     # The log
 
@@ -164,17 +186,32 @@ class SqliteStore:
     ) -> int:
         """Store events in order and return the number of the last one, once they are durable.
 
-        `intent` and `audit` are stored in the same transaction: all of it or nothing. Raises
+        `intent` and `audit` are stored in the same transaction. Raises
         `StoreUnavailable`, and then nothing was stored.
         """
-        rows = tuple(events)
+        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        job = self._append(session, tuple(events), partial(settle, future), intent, audit)
+        self._submit_appends()
+        self._writer.submit_jobs([job])
+        return await future
 
-        def write(db: Any) -> int:
-            last = event_table.append(db, session, rows)
-            _along(db, intent, audit)
-            return last
+    def append_soon(
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        done: Callable[[int, BaseException | None], None],
+        *,
+        intent: IntentOutcome | None = None,
+        audit: Sequence[AuditRecord] = (),
+    ) -> None:
+        """Like `append`, but calls `done` in the event loop instead of being awaited.
 
-        return await self._write(write, weight=len(rows))
+        Appends of all sessions that share a commit are reported in one turn of the loop.
+        """
+        self._writer.check_open()
+        if not self._appends:
+            asyncio.get_running_loop().call_soon(self._submit_appends)
+        self._appends.append(self._append(session, events, done, intent, audit))
 
     async def read(self, session: str, after: int, limit: int) -> list[Event]:
         """The events that follow a number, in order."""
@@ -185,9 +222,9 @@ class SqliteStore:
         return await self._read(lambda db: event_table.last_seq(db, session))
 
     async def keep_snapshot(self, session: str, snapshot: StoredSnapshot) -> None:
-        """Keep a snapshot beside the events; it may be forgotten, the events may not.
+        """Store a snapshot. Unlike events, it may be dropped later.
 
-        Some parts at a time: a long one holds up no append.
+        Stored in several transactions, so that a large one does not delay events.
         """
         number = 0
         for parts in snapshots.portions(snapshot.parts):
@@ -196,7 +233,7 @@ class SqliteStore:
         await self._write(lambda db: snapshots.finish(db, session, snapshot))
 
     async def latest_snapshot(self, session: str, version: str) -> StoredSnapshot | None:
-        """The newest snapshot of a session that this version made and that is whole."""
+        """The newest complete snapshot of a session that this version made."""
         return await self._read(lambda db: snapshots.latest(db, session, version))
 
     # Sessions
@@ -220,9 +257,57 @@ class SqliteStore:
 
         def write(db: Any) -> None:
             sessions.put(db, row)
-            _along(db, intent, audit)
+            _put_with(db, intent, audit)
 
         await self._write(write)
+
+    async def deletions(self) -> list[Deletion]:
+        """The sessions that are to be deleted, the oldest first."""
+        return await self._read(deletions.rows)
+
+    async def put_deletions(
+        self,
+        wanted: Sequence[Deletion],
+        *,
+        intent: IntentOutcome | None = None,
+        audit: Sequence[AuditRecord] = (),
+    ) -> None:
+        """Store that sessions are to be deleted, with `intent` and `audit` if given."""
+
+        def write(db: Any) -> None:
+            deletions.put(db, wanted)
+            _put_with(db, intent, audit)
+
+        await self._write(write)
+
+    async def undo_deletions(self, sessions: Sequence[str]) -> list[str]:
+        """Remove deletions that have not begun; return their sessions."""
+        return await self._write(lambda db: deletions.undo(db, sessions))
+
+    async def begin_deletion(self, session: str) -> bool:
+        """Mark a deletion as begun: the session is erased from now on. False if there is none."""
+        return await self._write(lambda db: deletions.begin(db, session))
+
+    async def erase_session(self, session: str, audit: Sequence[AuditRecord] = ()) -> None:
+        """Delete a session whose deletion has begun: its log, row, checkpoints, index and drafts.
+
+        In several transactions, so that a long log does not delay the events of other sessions.
+        If the process ends in between, the deletion is still stored, and this is called again.
+        """
+
+        def erase_events(db: Any) -> bool:
+            self._events.forget_session(session)
+            return deletions.erase_events(db, session)
+
+        def erase_rest(db: Any) -> None:
+            self._events.forget_session(session)
+            deletions.erase_rest(db, session)
+            _put_with(db, None, audit)
+
+        while await self._write(erase_events, weight=deletions.ERASED_AT_ONCE):
+            pass
+        await self._write(erase_rest)
+        self.erased += 1
 
     # Devices
 
@@ -239,7 +324,7 @@ class SqliteStore:
         await self._write(lambda db: devices.put(db, device))
 
     async def revoke_device(self, device: str, at: float | None = None) -> bool:
-        """Take a device's token away; False if there was none to take."""
+        """Revoke a device's token; False if it has none."""
         when = time.time() if at is None else at
         return await self._write(lambda db: devices.revoke(db, device, when))
 
@@ -256,7 +341,7 @@ class SqliteStore:
     # Drafts
 
     async def draft(self, session: str, device: str) -> Draft | None:
-        """What a device has typed into a session and not sent."""
+        """The unsent text of a device in a session."""
         return await self._read(lambda db: drafts.find(db, session, device))
 
     async def drafts(self, session: str) -> list[Draft]:
@@ -264,23 +349,53 @@ class SqliteStore:
         return await self._read(lambda db: drafts.of_session(db, session))
 
     async def put_draft(self, draft: Draft) -> None:
-        """Keep a draft; an empty one is forgotten."""
+        """Store a draft; an empty one is deleted."""
         await self._write(lambda db: drafts.put(db, draft))
+
+    # Comments
+
+    async def comments(self, session: str) -> list[Comment]:
+        """The review comments of a session, the oldest first."""
+        return await self._read(lambda db: comments.of_session(db, session))
+
+    async def comment(self, session: str, comment: str) -> Comment | None:
+        """One review comment."""
+        return await self._read(lambda db: comments.find(db, session, comment))
+
+    async def put_comments(
+        self, changed: Sequence[Comment], files: Sequence[SentFile] = ()
+    ) -> None:
+        """Store review comments, and files as they are when the comments are sent."""
+        await self._write(lambda db: comments.put_all(db, changed, files))
+
+    async def delete_comment(self, session: str, comment: str) -> None:
+        """Delete a review comment."""
+        await self._write(lambda db: comments.delete(db, session, comment))
+
+    async def sent_file(self, session: str, prompt: str, file: str) -> bytes | None:
+        """The content of a commented file when its review was sent."""
+        return await self._read(lambda db: comments.sent_file(db, session, prompt, file))
 
     # Intents
 
     async def intent_result(self, client: str, n: int) -> bytes | None:
-        """The JSON of what became of an intent, if it was acted on."""
+        """The JSON of an intent's result, if it was acted on."""
         return await self._read(lambda db: intents.find(db, client, n))
 
     async def put_intent_result(self, client: str, n: int, result_json: bytes) -> None:
-        """Keep what became of an intent; the first result stays.
+        """Store the result of an intent; the first result stays.
 
-        Where the intent appends events or changes a session, give it to that call as `intent`
+        If the intent appends events or changes a session, pass it to that call as `intent`
         instead: then both are stored or neither.
         """
         outcome = IntentOutcome(client=client, n=n, result=result_json)
         await self._write(lambda db: intents.put(db, outcome))
+
+    async def make_room_for_intents(self, client: str) -> bool:
+        """Make room for this client by deleting older clients of its device; False if impossible."""
+        if await self._read(lambda db: intents.has_room(db, client)):
+            return True
+        return await self._write(lambda db: intents.make_room(db, client))
 
     async def last_intent(self, client: str) -> int:
         """The highest n of a client that was acted on."""
@@ -291,11 +406,11 @@ class SqliteStore:
     async def index_items(
         self, session: str, items: Sequence[Any], *, project: str = "", model: str = ""
     ) -> None:
-        """Make finished items findable: rows of a transcript, as structs or plain JSON.
+        """Add finished items to the search index: rows of a transcript, as structs or plain JSON.
 
-        Items that are not finished are passed by. An item that comes again replaces itself.
+        Unfinished items are skipped. An item that is indexed again replaces its old entry.
         `project` is the working folder, for sessions that `put_session` does not know; `model`
-        is what it uses now. Both can be searched by.
+        is the model that the session uses now. Searches can filter by both.
         """
         for start in range(0, len(items), INDEXED_AT_ONCE):
             part = search.entries(items[start : start + INDEXED_AT_ONCE])
@@ -304,17 +419,29 @@ class SqliteStore:
                 await self._write(put, weight=len(part))
 
     async def forget_items(self, session: str) -> None:
-        """Let nothing of a session be found any more; its log, if it has one, stays."""
+        """Remove a session from the search index; its log, if it has one, stays."""
         await self._write(partial(search.forget, session))
 
-    async def search(self, query: str, filters: Filters | None = None) -> list[Hit]:
-        """What matches all words of a query; any text is a query."""
-        return await self._read(lambda db: search.find(db, query, filters or Filters()))
+    async def search(
+        self,
+        query: str,
+        filters: Filters | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> list[Hit]:
+        """The entries that match all words of a query; any text is a query.
+
+        `stop` is called regularly; if it returns True, `SearchStopped` is raised.
+        """
+
+        def find(db: sqlite3.Connection) -> list[Hit]:
+            return search.find(db, query, filters or Filters(), stop)
+
+        return await self._searchers.run(find, self._writer)
 
     async def put_file_usage(
         self, session: str, spent: Sequence[FileSpent], *, project: str = ""
     ) -> None:
-        """Keep what the files of a session of the CLI's own say that it used."""
+        """Store the usage that the files of one of the CLI's own sessions report."""
         for start in range(0, len(spent), COUNTED_AT_ONCE):
             part = spent[start : start + COUNTED_AT_ONCE]
             await self._write(partial(file_usage.put, session, part, project), weight=len(part))
@@ -322,20 +449,84 @@ class SqliteStore:
     # The index of the CLI's own transcript files (`imports`)
 
     async def indexed_files(self, root: str) -> list[IndexedFile]:
-        """What is known of the transcript files under a folder."""
+        """The index rows of the transcript files under a folder."""
         return await self._read(lambda db: import_index.rows(db, root))
 
     async def put_indexed_files(self, root: str, files: Sequence[IndexedFile]) -> None:
-        """Keep what is known of some files."""
+        """Store the index rows of some files."""
         await self._write(lambda db: import_index.put(db, root, files))
 
     async def forget_indexed_files(self, root: str, paths: Sequence[str]) -> None:
-        """Forget files that are gone."""
+        """Delete the index rows of deleted files."""
         await self._write(lambda db: import_index.forget(db, root, paths))
 
-    # Within
+    # Tables of parts that have their own queries, such as `tables/notices`
+
+    async def apply(self, write: Write[T]) -> T:
+        """Run a write in a transaction; returns when it is durable, raises `StoreUnavailable`."""
+        return await self._write(write)
+
+    def apply_soon(
+        self, write: Write[Any], done: Callable[[Any, BaseException | None], None]
+    ) -> None:
+        """Like `apply`, but calls `done` in the event loop instead of being awaited.
+
+        Writes become durable in the order of these calls and of `append_soon`.
+        """
+        self._submit_appends()
+        self._writer.submit_jobs([Job(write, 1, done)])
+
+    async def query(self, read: Read[T]) -> T:
+        """Run a read."""
+        return await self._read(read)
+
+    # Internal
+
+    def _append(
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        done: Done,
+        intent: IntentOutcome | None,
+        records: Sequence[AuditRecord],
+    ) -> Job[int]:
+        write: Write[int]
+        if intent is None and not records:
+            write = partial(self._append_events, session, events)
+        else:
+            write = partial(self._append_with, session, events, intent, records)
+        return Job(write, len(events), done, buffers=True)
+
+    def _append_events(
+        self, session: str, events: Sequence[NewEvent], db: sqlite3.Connection
+    ) -> int:
+        return self._events.append(db, session, events)
+
+    def _append_with(
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        intent: IntentOutcome | None,
+        records: Sequence[AuditRecord],
+        db: sqlite3.Connection,
+    ) -> int:
+        last = self._events.append(db, session, events)
+        _put_with(db, intent, records)
+        return last
+
+    def _submit_appends(self) -> None:
+        """Hand collected appends over; before every other write too, which must not overtake them."""
+        jobs, self._appends = self._appends, []
+        if not jobs:
+            return
+        try:
+            self._writer.submit_jobs(jobs)
+        except StoreUnavailable as problem:  # It was closed in this turn.
+            for job in jobs:
+                job.done(None, problem)
 
     async def _write(self, write: Write[T], weight: int = 1) -> T:
+        self._submit_appends()
         return await self._writer.submit(write, weight)
 
     async def _read(self, read: Read[T]) -> T:
@@ -346,7 +537,7 @@ class SqliteStore:
             listener(state)
 
 
-def _along(db: Any, intent: IntentOutcome | None, records: Sequence[AuditRecord]) -> None:
+def _put_with(db: Any, intent: IntentOutcome | None, records: Sequence[AuditRecord]) -> None:
     if intent is not None:
         intents.put(db, intent)
     for record in records:

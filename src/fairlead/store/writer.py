@@ -1,10 +1,11 @@
-"""The one thread that writes, many writes to a commit, and what it does when writing fails.
+"""The one thread that writes, with group commits, and its behavior when writing fails.
 
-Writes that come while a commit is fresh wait for the next one, up to `Pace.interval` or until
-`Pace.group` of them are there; a write that comes alone is committed at once. Nothing is
-acknowledged before its commit returned. A lock is waited for within `Pace.patience`; then, as
-with a full disk, every write is refused at once and a small write is tried now and then, until
-one works. Damage and a newer schema end all writing until `start_anew`.
+A single write is committed at once. Writes that arrive shortly after a commit wait for the next
+one: the more writes the last commit had, the longer (`Pace.interval` at most), or until there are
+`Pace.group` of them. Nothing is acknowledged before its commit has returned. The writer waits for
+a lock up to `Pace.patience`; then, as with a full disk, every write is refused at once and a small
+write is tried at intervals until one succeeds. Damage and a newer schema end all writing until
+`start_fresh`.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from fairlead.store.database import Database
-from fairlead.store.state import CLOSED, LOCKED, PASSING, StoreState, state_after
+from fairlead.store.database.database import Database
+from fairlead.store.database.state import CLOSED, LOCKED, PASSING, StoreState, state_after
 
-__all__ = ["Counters", "Pace", "Write", "Writer"]
+__all__ = ["Counters", "Done", "Job", "Pace", "Write", "Writer", "settle"]
 
 T = TypeVar("T")
 Write: TypeAlias = Callable[[sqlite3.Connection], T]
@@ -32,20 +34,25 @@ Write: TypeAlias = Callable[[sqlite3.Connection], T]
 
 _RETRY_S = 0.02
 _PROBE_BYTES = 64 * 1024
-"""What a try writes: enough that the next real write has room too."""
+"""Size of a test write: large enough that the next real write fits too."""
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """When to commit, and how long to try."""
+    """When to commit, and how long to retry."""
 
-    interval: float = 0.02
-    """Seconds between two commits under load: shorter than a person can see."""
+    interval: float = 0.025
+    """Seconds between two commits under load; not noticeable for users."""
+    quiet_interval: float = 0.010
+    """Seconds between two commits of one write each."""
+    interval_per_write: float = 0.001
+    """What each write of a commit adds to the interval after it, so that a busy store makes
+    fewer and larger commits and an idle one answers at once."""
     group: int = 2_000
-    """Events that make a commit at once."""
+    """Number of events that triggers a commit at once."""
     patience: float = 5.0
     """Seconds to wait for a lock before writes are refused."""
     probe: float = 1.0
-    """Seconds between two tries while writes are refused."""
+    """Seconds between two test writes while writes are refused."""
 
 
 class Counters(Struct):
@@ -57,49 +64,70 @@ class Counters(Struct):
     slowest_commit: float = 0.0
 
 
-class _Job(Generic[T]):
-    __slots__ = ("future", "weight", "write")
+Done: TypeAlias = Callable[[Any, BaseException | None], None]
+"""Is called in the event loop with the result of a write, or with what went wrong."""
 
-    def __init__(self, write: Write[T], weight: int, future: asyncio.Future[T]) -> None:
+
+class Job(Generic[T]):
+    """A write that is queued; `buffers` if it leaves rows to `flush` and reads none of them."""
+
+    __slots__ = ("buffers", "done", "weight", "write")
+
+    def __init__(self, write: Write[T], weight: int, done: Done, *, buffers: bool = False) -> None:
         self.write = write
         self.weight = weight
-        self.future = future
+        self.done = done
+        self.buffers = buffers
 
 
-_Outcome: TypeAlias = tuple["_Job[Any]", Any, BaseException | None]
+_Outcome: TypeAlias = tuple["Job[Any]", Any, BaseException | None]
 
 
 class Writer:
     """Runs writes in order in its thread; `announce` is called in the event loop."""
 
     def __init__(
-        self, database: Database, pace: Pace, announce: Callable[[StoreState], None]
+        self,
+        database: Database,
+        pace: Pace,
+        announce: Callable[[StoreState], None],
+        undone: Callable[[], None] | None = None,
+        flush: Write[None] | None = None,
     ) -> None:
+        """`undone` is called in the thread when writes were rolled back or the file changed.
+
+        `flush` stores what writes that buffer have left: before any other write, and last.
+        """
+        self._undone = undone or _nothing
+        self._flush = flush or _nothing_to_flush
         self._database = database
         self._pace = pace
         self._announce = announce
         self.counters = Counters()
         self.state = StoreState(CLOSED, "the store was not started")
         self._db: sqlite3.Connection | None = None
-        self._jobs: deque[_Job[Any]] = deque()
+        self._jobs: deque[Job[Any]] = deque()
         self._weight = 0
         self._orders: deque[tuple[Callable[[], Any], asyncio.Future[Any]]] = deque()
-        """What is done outside of any transaction: opening, starting anew."""
+        """Work outside of transactions: opening, starting with a new database."""
         self._woken = threading.Condition()
         self._stopping = False
-        self._committed_at = 0.0
+        self._resting = False
+        """Whether the thread waits for the time of the next commit: a write need not wake it."""
+        self._due = 0.0
+        """When the next commit may begin."""
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # In the event loop
 
     async def start(self) -> None:
-        """Start the thread and open the database, as far as it lets itself be opened."""
+        """Start the thread and open the database; if that fails, `state` has the reason."""
         self._loop = asyncio.get_running_loop()
         self.state = StoreState()
         self._thread = threading.Thread(target=self._run, name="fairlead-writer", daemon=True)
         self._thread.start()
-        await self._order(self._first_open)
+        await self._submit_order(self._first_open)
 
     async def stop(self) -> None:
         """Commit what was submitted, close the database, end the thread."""
@@ -114,25 +142,36 @@ class Writer:
     def submit(self, write: Write[T], weight: int = 1) -> Awaitable[T]:
         """Queue a write; the awaitable ends when it is durable, or refused."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        with self._woken:
-            if self._stopping or self.state.code == CLOSED:
-                raise StoreState(CLOSED, "the store is closed").error()
-            self._jobs.append(_Job(write, weight, future))
-            self._weight += weight
-            self._woken.notify()
+        self.submit_jobs([Job(write, weight, partial(settle, future))])
         return future
 
-    async def start_anew(self) -> Path:
-        """Put the database aside and open a new one."""
-        kept: Path = await self._order(self._put_aside)
-        return kept
+    def check_open(self) -> None:
+        """Raise `StoreUnavailable` if nothing can be submitted any more."""
+        if self._stopping or self.state.code == CLOSED:
+            raise StoreState(CLOSED, "the store is closed").error()
+
+    def submit_jobs(self, jobs: Sequence[Job[Any]]) -> None:
+        """Queue writes; each `done` is called in the event loop when its write is durable, or
+        refused."""
+        with self._woken:
+            self.check_open()
+            self._jobs.extend(jobs)
+            self._weight += sum([job.weight for job in jobs])
+            # A wake-up costs more than the write itself if the thread would only wait again.
+            if not self._resting or self._weight >= self._pace.group:
+                self._woken.notify()
+
+    async def start_fresh(self) -> Path:
+        """Rename the database and open a new one."""
+        path: Path = await self._submit_order(self._put_aside)
+        return path
 
     def condemn(self, state: StoreState) -> None:
-        """A reader found damage: write no more."""
+        """A reader found damage: stop writing."""
         if self.state.ok or self.state.code in PASSING:
             self._enter(state)
 
-    async def _order(self, order: Callable[[], T]) -> T:
+    async def _submit_order(self, order: Callable[[], T]) -> T:
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         with self._woken:
             if self._stopping:
@@ -146,7 +185,7 @@ class Writer:
     def _run(self) -> None:
         while self._wait():
             while self._orders:
-                self._obey(*self._orders.popleft())
+                self._execute(*self._orders.popleft())
             group = self._take()
             if group:
                 self._store(group)
@@ -155,23 +194,24 @@ class Writer:
         self._disconnect(cleanly=self.state.ok)
 
     def _wait(self) -> bool:
-        """Until there is something to do; False when all is done and the end was asked for."""
+        """Wait for work; False when everything is done and the writer was stopped."""
         with self._woken:
             patience = None if self.state.code not in PASSING else self._pace.probe
             while not (self._jobs or self._orders or self._stopping):
                 if not self._woken.wait(patience):
                     return True
-            due = self._committed_at + self._pace.interval
+            self._resting = True
             while (
                 not (self._orders or self._stopping)
                 and self._weight < self._pace.group
-                and (left := due - time.monotonic()) > 0
+                and (remaining := self._due - time.monotonic()) > 0
             ):
-                self._woken.wait(left)
+                self._woken.wait(remaining)
+            self._resting = False
             return bool(self._jobs or self._orders or not self._stopping)
 
-    def _take(self) -> list[_Job[Any]]:
-        group: list[_Job[Any]] = []
+    def _take(self) -> list[Job[Any]]:
+        group: list[Job[Any]] = []
         weight = 0
         with self._woken:
             while self._jobs and weight < self._pace.group:
@@ -180,24 +220,24 @@ class Writer:
             self._weight -= weight
         return group
 
-    def _store(self, group: Sequence[_Job[Any]]) -> None:
-        """Commit a group, or tell each of its writes why not."""
+    def _store(self, group: Sequence[Job[Any]]) -> None:
+        """Commit a group, or fail each of its writes with the reason."""
         patience = self._pace.patience if self.state.ok else 0.0
         end = time.monotonic() + patience
         while self.state.ok or self.state.code in PASSING:
             try:
                 outcomes = self._commit(group)
             except sqlite3.Error as problem:
-                found = state_after(problem)
-                if found is None:
+                state = state_after(problem)
+                if state is None:
                     self._store_singly(group, problem)
                     return
-                if found.code == LOCKED and time.monotonic() < end:
+                if state.code == LOCKED and time.monotonic() < end:
                     self._pause()
                     continue
-                self._fail(found)
+                self._fail(state)
                 break
-            except Exception as problem:  # noqa: BLE001 - a write of a caller; it is told there
+            except Exception as problem:  # noqa: BLE001 - a write of a caller; raised there
                 self._store_singly(group, problem)
                 return
             self._recover()
@@ -206,33 +246,41 @@ class Writer:
         self.counters.refused += len(group)
         self._deliver([(job, None, self.state.error()) for job in group])
 
-    def _store_singly(self, group: Sequence[_Job[Any]], problem: Exception) -> None:
-        """One write of the group is wrong in itself: the others must not suffer for it."""
+    def _store_singly(self, group: Sequence[Job[Any]], problem: Exception) -> None:
+        """One write of the group is invalid: commit the others without it."""
         if len(group) == 1:
             self._deliver([(group[0], None, problem)])
             return
         for job in group:
             self._store([job])
 
-    def _commit(self, group: Sequence[_Job[Any]]) -> list[_Outcome]:
+    def _commit(self, group: Sequence[Job[Any]]) -> list[_Outcome]:
         began = time.monotonic()
         db = self._connection()
         db.execute("BEGIN IMMEDIATE")
         try:
-            outcomes: list[_Outcome] = [(job, job.write(db), None) for job in group]
+            outcomes: list[_Outcome] = []
+            for job in group:
+                if not job.buffers:
+                    self._flush(db)
+                outcomes.append((job, job.write(db), None))
+            self._flush(db)
             db.execute("COMMIT")
         except BaseException:
             self._roll_back(db)
             raise
-        self._committed_at = time.monotonic()
+        ended = time.monotonic()
+        pace = self._pace
+        wait = pace.quiet_interval + pace.interval_per_write * len(group)
+        self._due = began + min(pace.interval, wait)
         counters = self.counters
         counters.commits += 1
         counters.writes += len(group)
-        counters.slowest_commit = max(counters.slowest_commit, self._committed_at - began)
+        counters.slowest_commit = max(counters.slowest_commit, ended - began)
         return outcomes
 
     def _probe(self) -> None:
-        """Try whether a write works again: what it writes is really written, then taken out."""
+        """Test whether writing works again, with data that is written and then deleted."""
         try:
             db = self._connection()
             db.execute("INSERT OR REPLACE INTO meta VALUES ('probe', zeroblob(?))", (_PROBE_BYTES,))
@@ -243,7 +291,7 @@ class Writer:
             self._recover()
 
     def _recover(self) -> None:
-        # Not out of `damaged`, which a reader may have found while this was written.
+        # Not from `damaged`, which a reader may have reported during this write.
         if self.state.code in PASSING:
             self._enter(StoreState())
 
@@ -253,6 +301,7 @@ class Writer:
         return self._db
 
     def _roll_back(self, db: sqlite3.Connection) -> None:
+        self._undone()
         try:
             if db.in_transaction:
                 db.execute("ROLLBACK")
@@ -260,12 +309,13 @@ class Writer:
             self._disconnect(cleanly=False)
 
     def _fail(self, state: StoreState) -> None:
-        # A connection that met a full disk or damage may have a state of its own: take a new one.
+        # A connection that saw a full disk or damage may be in an undefined state: open a new one.
         if state.code != LOCKED:
             self._disconnect(cleanly=False)
         self._enter(state)
 
     def _disconnect(self, *, cleanly: bool) -> None:
+        self._undone()
         db, self._db = self._db, None
         if db is None:
             return
@@ -281,24 +331,24 @@ class Writer:
         try:
             self._connection()
         except sqlite3.Error as problem:
-            found = state_after(problem)
-            if found is None:
+            state = state_after(problem)
+            if state is None:
                 raise
-            self._fail(found)
+            self._fail(state)
 
     def _put_aside(self) -> Path:
         self._disconnect(cleanly=False)
-        kept = self._database.put_aside()
+        path = self._database.put_aside()
         self._enter(StoreState())
         self._first_open()
-        return kept
+        return path
 
-    def _obey(self, order: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+    def _execute(self, order: Callable[[], Any], future: asyncio.Future[Any]) -> None:
         try:
             result, problem = order(), None
-        except Exception as raised:  # noqa: BLE001 - told to whoever gave the order
+        except Exception as raised:  # noqa: BLE001 - raised in the caller
             result, problem = None, raised
-        self._call(_settle, future, result, problem)
+        self._call(settle, future, result, problem)
 
     def _pause(self) -> None:
         time.sleep(_RETRY_S)
@@ -311,20 +361,28 @@ class Writer:
     def _deliver(self, outcomes: Sequence[_Outcome]) -> None:
         self._call(_settle_all, outcomes)
 
-    def _call(self, call: Callable[..., Any], *arguments: Any) -> None:
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> None:
         if self._loop is not None:
-            # A loop that is closed has nobody left who waits.
+            # If the loop is closed, no caller waits.
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(call, *arguments)
+                self._loop.call_soon_threadsafe(function, *arguments)
+
+
+def _nothing() -> None:
+    """Nothing depends on what was written."""
+
+
+def _nothing_to_flush(_: sqlite3.Connection) -> None:
+    """No write buffers."""
 
 
 def _settle_all(outcomes: Sequence[_Outcome]) -> None:
     for job, result, problem in outcomes:
-        _settle(job.future, result, problem)
+        job.done(result, problem)
 
 
-def _settle(future: asyncio.Future[Any], result: Any, problem: BaseException | None) -> None:
-    """Unless whoever waited has gone."""
+def settle(future: asyncio.Future[Any], result: Any, problem: BaseException | None) -> None:
+    """Set the result of a future, unless the caller was cancelled."""
     if future.done():
         return
     if problem is None:

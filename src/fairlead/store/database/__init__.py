@@ -1,0 +1,1 @@
+"""The SQLite file: connections, schema, migrations, the data folder and its health."""

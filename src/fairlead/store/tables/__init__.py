@@ -1,0 +1,1 @@
+"""One module per table: its rows and the statements that read and write them."""

@@ -1,0 +1,116 @@
+"""The intents table: the result of each intent of a client, so that a resend acts once.
+
+A result is written once and never changed. The table is bounded: the last `KEPT` results of a
+client, and at most `CLIENTS` clients of a device. A client name is `device/client`. A client that
+sent an intent within the last `LIVE_S` is never forgotten, because it may still resend one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from msgspec import Struct
+
+__all__ = [
+    "CLIENTS",
+    "KEPT",
+    "LIVE_S",
+    "IntentOutcome",
+    "find",
+    "has_room",
+    "last",
+    "make_room",
+    "put",
+]
+
+KEPT = 1_000
+"""Results kept for each client; it has far fewer intents without an answer at any time."""
+CLIENTS = 256
+"""Clients of one device; each page of the web app and each run of a program is one."""
+LIVE_S = 3_600
+"""Seconds after its last intent during which a client is not forgotten."""
+UNUSED_S = 60 * 24 * 3_600
+"""Seconds after which an unused client is forgotten in any case; its device has expired before."""
+
+_NOW = "CAST(strftime('%s', 'now') AS INTEGER)"
+
+
+class IntentOutcome(Struct, frozen=True, kw_only=True):
+    """The n-th intent of a client, and the JSON of its result."""
+
+    client: str
+    n: int
+    result: bytes
+
+
+def put(db: sqlite3.Connection, outcome: IntentOutcome) -> None:
+    """Store a result; an existing one is not replaced."""
+    db.execute(
+        "INSERT OR IGNORE INTO intents (client, n, result) VALUES (?, ?, ?)",
+        (outcome.client, outcome.n, outcome.result),
+    )
+    db.execute(
+        "DELETE FROM intents WHERE client = ? AND n <= ?", (outcome.client, outcome.n - KEPT)
+    )
+    db.execute(
+        f"INSERT INTO intent_clients (device, client, used) VALUES (?, ?, {_NOW})"
+        " ON CONFLICT (device, client) DO UPDATE SET used = excluded.used",
+        (_device(outcome.client), outcome.client),
+    )
+
+
+def find(db: sqlite3.Connection, client: str, n: int) -> bytes | None:
+    """The JSON of a result, if the intent was acted on."""
+    row = db.execute(
+        "SELECT result FROM intents WHERE client = ? AND n = ?", (client, n)
+    ).fetchone()
+    return bytes(row[0]) if row else None
+
+
+def last(db: sqlite3.Connection, client: str) -> int:
+    """The highest n of a client that has a result; 0 if none has."""
+    row = db.execute("SELECT max(n) FROM intents WHERE client = ?", (client,)).fetchone()
+    return int(row[0] or 0)
+
+
+def has_room(db: sqlite3.Connection, client: str) -> bool:
+    """Whether results of this client can be stored without deleting another client."""
+    device = _device(client)
+    row = db.execute(
+        "SELECT 1 FROM intent_clients WHERE device = ? AND client = ?", (device, client)
+    ).fetchone()
+    return row is not None or _count(db, device) < CLIENTS
+
+
+def make_room(db: sqlite3.Connection, client: str) -> bool:
+    """Delete the clients of the same device that were unused for longest.
+
+    False if too many of them were used so recently that they may still resend an intent.
+    """
+    _forget(db, f"used < {_NOW} - {UNUSED_S}", ())
+    if has_room(db, client):
+        return True
+    device = _device(client)
+    surplus = _count(db, device) - CLIENTS + 1
+    _forget(
+        db,
+        "device = ? AND client IN (SELECT client FROM intent_clients"
+        f" WHERE device = ? AND used < {_NOW} - {LIVE_S} ORDER BY used LIMIT ?)",
+        (device, device, surplus),
+    )
+    return has_room(db, client)
+
+
+def _forget(db: sqlite3.Connection, where: str, values: tuple[object, ...]) -> None:
+    selection = f"SELECT client FROM intent_clients WHERE {where}"
+    db.execute(f"DELETE FROM intents WHERE client IN ({selection})", values)
+    db.execute(f"DELETE FROM intent_clients WHERE {where}", values)
+
+
+def _count(db: sqlite3.Connection, device: str) -> int:
+    row = db.execute("SELECT count(*) FROM intent_clients WHERE device = ?", (device,)).fetchone()
+    return int(row[0])
+
+
+def _device(client: str) -> str:
+    return client.partition("/")[0]
