@@ -1,0 +1,1 @@
+"""Parsers for what git prints. Pure: bytes in, values out."""
