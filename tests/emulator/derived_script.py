@@ -1,4 +1,4 @@
-"""The script that makes the scripted model say what it said in a recording.
+"""Derives from a recording the script with which the model gives the same replies.
 
 Read off the lines that the CLI wrote: one reply for each message id, held where the recording
 shows that it was interrupted or that the host wrote in between. What cannot be read off (an HTTP
@@ -14,7 +14,7 @@ from tests.emulator.recorded_process import RecordedProcess
 Entry = dict[str, Any]
 
 BESIDE_S = 0.4
-"""How long one conversation is held where the recording shows that the other was faster."""
+"""How long a conversation is delayed if the recording shows that the other was faster."""
 
 FAILURES: dict[str, list[Entry]] = {
     "err_400": [{"error": 400}],
@@ -30,13 +30,13 @@ FAILURES: dict[str, list[Entry]] = {
 """What the scripted model of the recording answered before its first reply."""
 
 RETRIED = {("2.1.38", "err_529"): [{"error": 529, "retry_after": 0}]}
-"""2.1.38 tries again after a 529 even where the server says it should not."""
+"""2.1.38 retries after a 529 even if the server forbids it."""
 
 STOP_REASONS = {"err_max_tokens": ["max_tokens"] * 4 + ["refusal"] * 2}
 
 
 ENDLESS = {("2.1.38", "json_schema_fail")}
-"""The loop that the recording cuts off: the model falls silent there."""
+"""The loop that the recording cuts off: the model does not answer there."""
 
 _NEVER = {"type": "text", "text": "never said"}
 
@@ -151,7 +151,7 @@ class _Reader:
         self._last_words(content[0]["tool_use_id"], message.get("tool_use_result"))
 
     def _last_words(self, tool_use_id: str, result: Any) -> None:
-        """What a subagent said last is told only in the result of its tool."""
+        """The last text of a subagent is only in the result of its tool."""
         if tool_use_id not in self._prompts or not isinstance(result, dict):
             return
         if result.get("status") == "completed":

@@ -1,4 +1,4 @@
-"""What stood in the project and the home of each recorded scenario.
+"""The files in the project and the home of each recorded scenario.
 
 The recordings show what the CLI made of these files, not the files; they are put together from
 that. Programs that the machine may lack (npm, node, make, git) are small scripts.
@@ -94,7 +94,7 @@ PROGRAMS = {
 
 
 def furnish(root: Path, name: str) -> None:
-    """Put the files of a scenario below a folder."""
+    """Write the files of a scenario to a folder."""
     for folder in ("project", "home/.claude", "tmp", "outside", "bin"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for program, body in PROGRAMS.items():

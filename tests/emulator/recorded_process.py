@@ -1,4 +1,4 @@
-"""Recordings of a real CLI, taken apart: the processes of a scenario and what each read and wrote."""
+"""Splits recordings of a real CLI into processes and the lines that each read and wrote."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class RecordedProcess:
 
 def both_versions() -> list[str]:
     """Scenarios that were recorded on 2.1.38 and on 2.1.325."""
-    found = [{p.stem for p in (RECORDINGS / v).glob("*.ndjson")} for v in ("2.1.38", "2.1.325")]
-    return sorted(found[0] & found[1])
+    matches = [{p.stem for p in (RECORDINGS / v).glob("*.ndjson")} for v in ("2.1.38", "2.1.325")]
+    return sorted(matches[0] & matches[1])
 
 
 def processes(version: str, name: str) -> list[RecordedProcess]:
     """The processes of a recording, in order."""
-    found: list[RecordedProcess] = []
+    matches: list[RecordedProcess] = []
     for line in (RECORDINGS / version / f"{name}.ndjson").read_text().splitlines():
         entry = json.loads(line)
         kind, message = entry["dir"], entry["msg"]
         if kind == "note" and isinstance(message, dict) and "argv" in message:
-            found.append(RecordedProcess(message["argv"][1:], message["env"]))
+            matches.append(RecordedProcess(message["argv"][1:], message["env"]))
         elif kind == "end":
-            found[-1].exit_code = message["rc"]
-        elif found:
-            found[-1].events.append(Event(kind, message))
-    return found
+            matches[-1].exit_code = message["rc"]
+        elif matches:
+            matches[-1].events.append(Event(kind, message))
+    return matches

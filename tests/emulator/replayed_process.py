@@ -27,7 +27,7 @@ RECORDED_ROOT = "/workspace"
 WAIT_S = 12.0
 """The longest wait for a line that must come before the host goes on."""
 QUIET_S = 0.6
-"""After the last line of the host: so long without a word means that stdin is to be closed."""
+"""After the last line of the host, stdin is closed after this time without output."""
 END_S = 15.0
 
 SIGNALS = {
@@ -99,23 +99,23 @@ class Replay:
         """Play the recording to its end."""
         reader = threading.Thread(target=self._read, daemon=True)
         reader.start()
-        said: list[Any] = []
+        written: list[Any] = []
         batch: list[Event] = []
         for event in [*self._recorded.events, Event("out", None)]:
             if event.direction == "in":
                 batch.append(event)
             elif event.direction == "out":
                 if batch:
-                    self._wait_for(said, WAIT_S)
+                    self._wait_for(written, WAIT_S)
                     self._write(batch)
                     batch = []
                 if event.message is not None:
-                    said.append(event.message)
+                    written.append(event.message)
                     self._note_request(event.message)
-        return self._finish(said)
+        return self._finish(written)
 
-    def _finish(self, said: list[Any]) -> Replayed:
-        quietly = self._wait_for(said, END_S, quiet=QUIET_S)
+    def _finish(self, written: list[Any]) -> Replayed:
+        quietly = self._wait_for(written, END_S, quiet=QUIET_S)
         if self._name in SIGNALS and not (quietly and self._process.poll() is not None):
             self._signal()
         assert self._process.stdin is not None
@@ -171,13 +171,13 @@ class Replay:
             self._seen[key] += 1
             self._requests[key, self._seen[key]] = message["request_id"]
 
-    def _wait_for(self, said: list[Any], timeout: float, quiet: float | None = None) -> bool:
-        """Until as much was said; False if it did not come."""
-        wanted = len(skeletons(said))
+    def _wait_for(self, written: list[Any], timeout: float, quiet: float | None = None) -> bool:
+        """Wait until the emulator has written as much; False after a timeout."""
+        wanted = len(skeletons(written))
         deadline = time.monotonic() + timeout
         while len(skeletons(self._lines)) < wanted:
             left = deadline - time.monotonic()
-            # A busy machine may take a while before the first word.
+            # A busy machine may take a while before the first line.
             patience = left if quiet is None or not self._lines else min(left, quiet)
             if patience <= 0:
                 return False

@@ -1,6 +1,6 @@
-"""What of a line is compared: order, types, subtypes, keys, and the values that are part of these.
+"""The skeleton of a line: the parts that are compared.
 
-Ids, times, paths, counts and the words of texts are masked. Lists of plain values and what the
+Order, types, subtypes, keys and some values count; ids, times, paths, counts and texts are masked. Lists of plain values and what the
 model or the host made up (tool inputs) are masked as a whole.
 """
 
@@ -17,7 +17,7 @@ KEPT = {
     "level", "task_type", "is_backgrounded", "interrupted", "replaceAll", "success",
     "requires_user_interaction", "scope", "cancelled", "outcome",
 }  # fmt: skip
-"""Values that tell one thing from another."""
+"""Keys whose values are compared."""
 
 MASKED = {
     "input", "tool_input", "tools", "commands", "models", "agents", "skills", "plugins",
@@ -31,13 +31,13 @@ MASKED = {
 
 
 def skeletons(lines: list[Any]) -> list[Any]:
-    """The lines that count, masked; the pieces of one text are one."""
-    found: list[Any] = []
+    """The masked lines; consecutive pieces of one text count once."""
+    matches: list[Any] = []
     for line in lines:
         bones = skeleton(line)
-        if not (found and _is_piece(bones) and bones == found[-1]):
-            found.append(bones)
-    return found
+        if not (matches and _is_piece(bones) and bones == matches[-1]):
+            matches.append(bones)
+    return matches
 
 
 def skeleton(line: Any) -> Any:
@@ -56,12 +56,12 @@ def _is_piece(bones: Any) -> bool:
 
 
 def _response(response: dict[str, Any]) -> Any:
-    kept = {key: value for key, value in response.items() if key != "error"}
-    return {"type": "control_response", "has_error": "error" in response, **_bones(kept, "")}
+    remaining = {key: value for key, value in response.items() if key != "error"}
+    return {"type": "control_response", "has_error": "error" in response, **_bones(remaining, "")}
 
 
 def _by_model(value: dict[str, Any]) -> Any:
-    """What is told of a model; how many there are is a count."""
+    """The usage of the first model; the number of models is not compared."""
     return [_bones(entry, "") for entry in value.values()][:1]
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fairlead.emulator.effects import Exit, Write
-from tests.emulator.test_engine import HELLO, VERSIONS, engine
+from fairlead.emulator.state.effects import Exit, Write
+from tests.emulator.engine.engines import HELLO, VERSIONS, engine
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -78,8 +78,8 @@ def test_every_turn_has_one_init_and_one_result(count: int, cut: int) -> None:
         emulated.feed(
             [json.dumps(m).encode() for m in ([prompt, stop] if number < cut else [prompt])]
         )
-    said = [effect.message for effect in emulated.drain() if isinstance(effect, Write)]
-    results = [message for message in said if message["type"] == "result"]
+    written = [effect.message for effect in emulated.drain() if isinstance(effect, Write)]
+    results = [message for message in written if message["type"] == "result"]
     assert len(results) == count
-    inits = [message for message in said if message.get("subtype") == "init"]
+    inits = [message for message in written if message.get("subtype") == "init"]
     assert len(inits) <= count

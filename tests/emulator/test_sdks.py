@@ -1,4 +1,4 @@
-"""The official SDKs drive the emulator, and the same scripts drive the real CLI to the same end."""
+"""The official SDKs drive the emulator, and the same scripts have the same outcome on the real CLI."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bench.peers import CONTENDERS
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.model_request import ModelRequest
-from fairlead.emulator.replies import Answer, reply, use
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.replies import Answer, reply, use
+from fairlead.model_api.request import ModelRequest
 from fairlead.testing.emulated import EmulatedClaude
 from fairlead.testing.hermetic import hermetic_env, search_path
 from fairlead.testing.real_cli import ensure
@@ -57,7 +57,7 @@ OUTCOME: dict[str, Any] = {
     "sessions": {"same": True, "new": True},
     "controls": {"texts": ["Written."], "haiku": True, "has_commands": True},
 }
-"""What both SDKs tell of both CLIs; numbers are compared as numbers (5.0 is 5)."""
+"""The outcome for both SDKs and both CLIs; numbers are compared as numbers (5.0 is 5)."""
 
 
 def answer(project: Path, request: ModelRequest) -> Answer:
@@ -68,9 +68,9 @@ def answer(project: Path, request: ModelRequest) -> Answer:
             return reply(f"It is {float(result.text):g}.")
         return reply("Not written." if result.is_error else "Written.")
     text = request.text
-    for words, said in (("say hello", "Hello."), ("say goodbye", "Goodbye.")):
+    for words, written in (("say hello", "Hello."), ("say goodbye", "Goodbye.")):
         if words in text.splitlines()[-1]:
-            return reply(said)
+            return reply(written)
     if "write" in text.splitlines()[-1]:
         name = f"{text.splitlines()[-1].strip()}.txt"
         return use("Write", file_path=str(project / name), content="1")
@@ -97,10 +97,10 @@ def drive(sdk: str, cli: Path, project: Path, environment: dict[str, str]) -> di
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    texts = told["tools"]["texts"]
-    told["tools"]["texts"] = [text.replace("5.0", "5") for text in texts]
-    return told
+    reported: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    texts = reported["tools"]["texts"]
+    reported["tools"]["texts"] = [text.replace("5.0", "5") for text in texts]
+    return reported
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fairlead.emulator.program import main
+from fairlead.emulator.process.program import main
 
 if __name__ == "__main__":
     sys.exit(main())

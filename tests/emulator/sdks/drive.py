@@ -1,4 +1,4 @@
-"""Drives a CLI with the official Python SDK and tells what came of it: `drive.py CLI PROJECT`.
+"""Drives a CLI with the official Python SDK and prints the outcome: `drive.py CLI PROJECT`.
 
 Runs in an environment of its own that has the SDK and has no Fairlead. Each step is a function;
 what it gives is printed as one JSON object, which is the same for the emulator and the real CLI.
@@ -169,16 +169,16 @@ async def controls() -> dict[str, Any]:
 
 
 async def main() -> None:
-    told: dict[str, Any] = {"query": await plain_query()}
-    session = told["query"].pop("session")
-    told["streaming"] = await streaming_input()
-    told["permissions"] = await permissions()
-    told["hooks"] = await hooks()
-    told["tools"] = await own_tools()
-    told["interrupt"] = await interrupt()
-    told["sessions"] = await resume_and_fork(session)
-    told["controls"] = await controls()
-    sys.stdout.write(json.dumps(told) + "\n")
+    reported: dict[str, Any] = {"query": await plain_query()}
+    session = reported["query"].pop("session")
+    reported["streaming"] = await streaming_input()
+    reported["permissions"] = await permissions()
+    reported["hooks"] = await hooks()
+    reported["tools"] = await own_tools()
+    reported["interrupt"] = await interrupt()
+    reported["sessions"] = await resume_and_fork(session)
+    reported["controls"] = await controls()
+    sys.stdout.write(json.dumps(reported) + "\n")
 
 
 asyncio.run(main())

@@ -18,7 +18,7 @@ SDKS = ("python-sdk", "typescript-sdk")
 
 
 def main() -> None:
-    """Make both SDKs ready."""
+    """Install both SDKs."""
     for name in SDKS:
         CONTENDERS[name](PEERS, _say)
 

@@ -1,6 +1,6 @@
-"""The tools of the emulator: real ones, one file each, in the result shapes of the CLI.
+"""The tools of the emulator: one file each, with results in the form of the CLI.
 
-`workshop` finds the tool for a name; `outcome` is what all of them give back.
+`runner` selects the tool by its name; `outcome` is their common result.
 """
 
 __all__: list[str] = []

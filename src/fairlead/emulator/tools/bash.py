@@ -1,8 +1,8 @@
 """Bash: real commands, with exit codes, time limits and a background.
 
-Decides what becomes of a command and says it as the version does; the process itself is a
-`running_command`. Its two outputs share one pipe, as they do in the newer CLI; the older one keeps
-them apart when it fails.
+Decides when a command ends or moves to the background, and reports it as the version does;
+`running_command` runs the process. stdout and stderr share one pipe, as in the newer CLI; the older
+one separates them when a command fails.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import asyncio
 import secrets
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.emulator.tools.bench import Bench
+from msgspec import Struct
+
+from fairlead.emulator.tools.context import ToolContext
+from fairlead.emulator.tools.exit_codes import SEPARATORS, meaning_of
 from fairlead.emulator.tools.outcome import Outcome, TaskEnd, TaskStart, failed, unusable
 from fairlead.emulator.tools.running_command import RunningCommand
 
@@ -23,25 +25,24 @@ __all__ = ["Bash"]
 
 DEFAULT_TIMEOUT_S = 120.0
 MOST_CHARS = 30_000
-"""A longer output is kept in a file, and only its beginning is given to the model."""
+"""A longer output is saved in a file, and the model gets only its beginning."""
 PREVIEW_CHARS = 2_000
 LOOK_MS = 30_000
-"""How long TaskOutput waits for the end of a command unless told otherwise."""
+"""How long TaskOutput waits for the end of a command by default."""
 SILENT = frozenset({"mkdir", "rmdir", "touch", "rm", "mv", "cp", "chmod", "ln", "cd"})
 
 
-@dataclass(slots=True, kw_only=True)
-class _Background:
-    """A command that went on after its tool has answered."""
+class _Background(Struct, kw_only=True):
+    """A command that continues after its tool has returned."""
 
     command: RunningCommand
     output: Path
     description: str
     exit_code: int | None = None
 
-    def told(self, task_id: str) -> Outcome:
-        """How far it is."""
-        code, said = self.exit_code, self.output.read_text("utf-8", "replace")
+    def report(self, task_id: str) -> Outcome:
+        """The result of TaskOutput for it."""
+        code, text = self.exit_code, self.output.read_text("utf-8", "replace")
         status = "running" if code is None else "failed" if code else "completed"
         fields = {
             "retrieval_status": "not_ready" if code is None else "success",
@@ -57,11 +58,11 @@ class _Background:
             "task_type": "local_bash",
             "status": status,
             "description": self.description,
-            "output": said,
+            "output": text,
             "exitCode": code,
         }
         return Outcome(
-            content="\n\n".join([*parts, f"<output>\n{said}</output>"]),
+            content="\n\n".join([*parts, f"<output>\n{text}</output>"]),
             result={"retrieval_status": fields["retrieval_status"], "task": task},
         )
 
@@ -69,20 +70,20 @@ class _Background:
 class Bash:
     """The commands of a session."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, bench: ToolContext) -> None:
+        self._context = bench
         self._background: dict[str, _Background] = {}
 
     async def run(self, input: Mapping[str, Any], session_id: str, tool_use_id: str) -> Outcome:
         """Run a command to its end, its time limit, or into the background."""
         if not isinstance(input.get("command"), str):
             return failed("Cannot read properties of undefined (reading 'includes')")
-        bench = self._bench
+        bench = self._context
         command = await RunningCommand.start(
             input["command"],
             bench.cwd,
             bench.child_environment(),
-            apart=not bench.profile.is_modern,
+            apart=not bench.profile.merges_stderr,
         )
         described = str(input.get("description") or input["command"])
         if input.get("run_in_background"):
@@ -92,7 +93,7 @@ class Bash:
             async with asyncio.timeout(seconds):
                 code = await command.finished()
         except TimeoutError:
-            if bench.profile.is_modern:
+            if bench.profile.kills_at_timeout:
                 await command.end()
                 return failed(f"Exit code 143\nCommand timed out after {seconds:g}s")
             # The old version moves a slow command to the background (rec 2.1.38/tools_bash).
@@ -100,12 +101,12 @@ class Bash:
         except asyncio.CancelledError:
             await command.end()
             raise
-        return self._told(input["command"], *command.said, code, session_id, tool_use_id)
+        return self._outcome_of(input["command"], *command.output, code, session_id, tool_use_id)
 
     def _send_back(self, command: RunningCommand, session_id: str, described: str) -> Outcome:
-        modern = self._bench.profile.is_modern
-        task_id = "b" + secrets.token_hex(4 if modern else 3)
-        folder = Path(self._bench.place.tasks(session_id, self._bench.profile))
+        profile = self._context.profile
+        task_id = "b" + secrets.token_hex(4 if profile.long_task_ids else 3)
+        folder = Path(self._context.place.tasks(session_id, self._context.profile))
         output = folder / f"{task_id}.output"
         command.keep_in(output)
         self._background[task_id] = _Background(
@@ -115,7 +116,7 @@ class Bash:
             f"Command running in background with ID: {task_id}. "
             f"Output is being written to: {output}"
         )
-        if modern:
+        if profile.announces_tasks:
             words += (
                 ". You will be notified when it completes. "
                 "To check interim output, use Read on that file path."
@@ -128,12 +129,12 @@ class Bash:
         """Wait for a background command."""
         task = self._background[task_id]
         task.exit_code = code = await task.command.exited()
-        if self._bench.profile.is_modern:
+        if self._context.profile.appends_exit_code_to_output:
             task.command.add(f"\n[exited with code {code}]\n")
         return TaskEnd(task_id=task_id, exit_code=code, output_file=str(task.output))
 
     async def look(self, input: Mapping[str, Any]) -> Outcome:
-        """TaskOutput of the older version: what a background command has said (measured)."""
+        """TaskOutput of the older version: the output of a background command (measured)."""
         task_id = str(input.get("task_id", ""))
         task = self._background.get(task_id)
         if task is None:
@@ -144,7 +145,7 @@ class Bash:
                     task.exit_code = await task.command.exited()
             except TimeoutError:
                 pass
-        return task.told(task_id)
+        return task.report(task_id)
 
     def stop(self, task_id: str) -> None:
         """Kill a background command."""
@@ -152,50 +153,59 @@ class Bash:
             self._background[task_id].command.signal(signal.SIGTERM)
 
     async def close(self) -> None:
-        """Leave nothing behind."""
+        """Kill all commands."""
         commands = [task.command for task in self._background.values()]
         for command in commands:
             command.signal(signal.SIGKILL)
         for command in commands:
             await command.end(by_force=True)
 
-    def _told(
+    def _outcome_of(
         self, command: str, out: str, err: str, code: int, session_id: str, tool_use_id: str
     ) -> Outcome:
-        modern = self._bench.profile.is_modern
-        if code != 0:
-            parts = [f"Exit code {code}", out] if modern else [f"Exit code {code}", err]
+        profile = self._context.profile
+        meaning = meaning_of(command, code, profile)
+        if code != 0 and meaning is None:
+            parts = (
+                [f"Exit code {code}", out] if profile.merges_stderr else [f"Exit code {code}", err]
+            )
             text = "\n".join(part for part in parts if part)
-            return failed(text if modern or not out else f"{text}\n\n{out}")
+            return failed(text if profile.merges_stderr or not out else f"{text}\n\n{out}")
         text = "\n".join(part for part in (out, err) if part)
         if len(text) <= MOST_CHARS:
-            empty = "(Bash completed with no output)" if modern else ""
+            empty = "(Bash completed with no output)" if profile.says_no_output else ""
             result = {**_result(text), "noOutputExpected": _is_silent(command)}
+            if meaning is not None:
+                result["returnCodeInterpretation"] = meaning
             return Outcome(content=text or empty, result=result, says_error_flag=True)
         return self._too_long(text, session_id, tool_use_id)
 
     def _too_long(self, text: str, session_id: str, tool_use_id: str) -> Outcome:
-        modern = self._bench.profile.is_modern
-        folder = Path(self._bench.place.projects) / session_id / "tool-results"
+        profile = self._context.profile
+        folder = Path(self._context.place.projects) / session_id / "tool-results"
         folder.mkdir(parents=True, exist_ok=True)
-        kept = folder / f"{'b' + secrets.token_hex(4) if modern else tool_use_id}.txt"
-        kept.write_text(text, encoding="utf-8")
+        saved = (
+            folder
+            / f"{'b' + secrets.token_hex(4) if profile.saved_output_has_own_id else tool_use_id}.txt"
+        )
+        saved.write_text(text, encoding="utf-8")
         size = len(text.encode())
         content = (
             f"<persisted-output>\nOutput too large ({size / 1024:.1f}KB). "
-            f"Full output saved to: {kept}\n\nPreview (first 2KB):\n"
+            f"Full output saved to: {saved}\n\nPreview (first 2KB):\n"
             f"{text[:PREVIEW_CHARS]}\n...\n</persisted-output>"
         )
-        result = _result(text[:MOST_CHARS] if modern else text)
-        if modern:
-            result |= {"persistedOutputPath": str(kept), "persistedOutputSize": size}
+        result = _result(text[:MOST_CHARS] if profile.reports_saved_output else text)
+        if profile.reports_saved_output:
+            result |= {"persistedOutputPath": str(saved), "persistedOutputSize": size}
         return Outcome(content=content, result=result, says_error_flag=True)
 
 
 def _is_silent(command: str) -> bool:
-    """Whether a command is one that says nothing when it works."""
-    words = command.split()
-    return bool(words) and words[0] in SILENT and not set(command) & set("|&;<>")
+    """Whether all parts of a command are programs that print nothing when they work."""
+    parts = [part.split() for part in SEPARATORS.split(command) if part.strip()]
+    is_plain = not set(SEPARATORS.sub("", command)) & set("&<>")
+    return is_plain and bool(parts) and all(words[0] in SILENT for words in parts)
 
 
 def _result(stdout: str) -> dict[str, Any]:

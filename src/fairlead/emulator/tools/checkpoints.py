@@ -1,6 +1,6 @@
-"""What files were before each prompt changed them, so that they can be put back.
+"""The content of files before each prompt changed them, so that it can be restored.
 
-Kept only where the environment asks for it, as the CLI does (TRUTH 1.7). A checkpoint is named by
+Recorded only if the environment enables it, as in the CLI (CLI-711). A checkpoint is named by
 the uuid of the prompt whose turn made the changes.
 """
 
@@ -22,7 +22,7 @@ class Checkpoints:
         self._before: dict[str, dict[Path, str | None]] = {}
 
     def keep(self, prompt: str, path: Path) -> None:
-        """Remember a file before it is changed for the first time since a prompt."""
+        """Record a file before its first change since a prompt."""
         if prompt not in self._before:
             self._order.append(prompt)
             self._before[prompt] = {}
@@ -30,13 +30,13 @@ class Checkpoints:
             self._before[prompt][path] = _text(path)
 
     def know(self, prompt: str) -> None:
-        """A prompt came; it may change nothing."""
+        """Record a prompt, which may change no file."""
         if prompt not in self._before:
             self._order.append(prompt)
             self._before[prompt] = {}
 
     def rewind(self, prompt: str, *, dry_run: bool) -> dict[str, Any]:
-        """Put the files back to what they were before a prompt, or only tell what that would do."""
+        """Restore the files to their content before a prompt, or only report what would change."""
         if prompt not in self._before:
             return {"canRewind": False, "error": "No file checkpoint found for this message."}
         wanted: dict[Path, str | None] = {}

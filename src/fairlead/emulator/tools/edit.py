@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.context import ToolContext
 from fairlead.emulator.tools.outcome import Outcome, failed, unusable
 from fairlead.emulator.tools.patch import changed_lines, structured_patch
 from fairlead.emulator.tools.write import UNREAD
@@ -13,15 +13,15 @@ from fairlead.emulator.tools.write import UNREAD
 __all__ = ["check_edit", "edit"]
 
 
-def check_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome | None:
-    """Whether the string is there, and there once."""
+def check_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
+    """Whether the string occurs exactly once."""
     path = bench.path(input.get("file_path"))
     old, new = str(input.get("old_string", "")), str(input.get("new_string", ""))
     if old == new:
         return unusable("No changes to make: old_string and new_string are exactly the same.")
     if not path.exists():
         return None if old == "" else unusable("File does not exist.")
-    if not bench.profile.is_modern and not bench.has_seen(owner, path):
+    if not bench.profile.edits_unread_files and not bench.has_seen(owner, path):
         return unusable(UNREAD)
     count = path.read_text(encoding="utf-8").count(old) if old else 0
     if count == 0:
@@ -34,8 +34,8 @@ def check_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome | 
     return None
 
 
-def edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
-    """Make the change and tell it."""
+def edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
+    """Change the file and return the result."""
     if "file_path" not in input:
         return failed("Path must be a string, received undefined")
     path = bench.path(input["file_path"])
@@ -58,9 +58,9 @@ def edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
         "userModified": False,
         "replaceAll": everywhere,
     }
-    if bench.profile.is_modern and (everywhere or not was_seen):
+    if bench.profile.marks_unseen_content and (everywhere or not was_seen):
         result["contentNotInModelContext"] = True
-    if not bench.profile.is_modern or was_seen:
+    if not bench.profile.marks_unseen_content or was_seen:
         bench.remember(owner, path)
     added, removed = changed_lines(hunks)
     return Outcome(
@@ -71,10 +71,10 @@ def edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
     )
 
 
-def _words(bench: Bench, path: str, old: str, new: str, everywhere: bool) -> str:
+def _words(bench: ToolContext, path: str, old: str, new: str, everywhere: bool) -> str:
     if not everywhere:
         return f"The file {path} has been updated successfully."
-    if bench.profile.is_modern:
+    if bench.profile.brief_file_texts:
         return f"The file {path} has been updated. All occurrences were successfully replaced."
     return (
         f"The file {path} has been updated. "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.context import ToolContext
 from fairlead.emulator.tools.outcome import Outcome
 
 __all__ = ["glob"]
@@ -16,21 +16,23 @@ MOST = 100
 """Names in one answer."""
 
 
-def glob(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
+def glob(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """The files below a folder that match."""
     started = time.monotonic()
     folder = bench.path(input.get("path") or bench.cwd)
     pattern = str(input.get("pattern", "*"))
-    found = sorted((p for p in folder.glob(pattern) if p.is_file()), key=_age)
-    names = [bench.relative(p) if bench.profile.is_modern else str(p) for p in found[:MOST]]
+    files = sorted((p for p in folder.glob(pattern) if p.is_file()), key=_age)
+    names = [
+        bench.relative(p) if bench.profile.glob_paths_are_relative else str(p) for p in files[:MOST]
+    ]
     result: dict[str, Any] = {
         "filenames": names,
         "durationMs": round((time.monotonic() - started) * 1000),
         "numFiles": len(names),
-        "truncated": len(found) > MOST,
+        "truncated": len(files) > MOST,
     }
-    if bench.profile.is_modern:
-        result |= {"totalMatches": len(found), "countIsComplete": True}
+    if bench.profile.search_counts_totals:
+        result |= {"totalMatches": len(files), "countIsComplete": True}
     return Outcome(content="\n".join(names) or "No files found", result=result)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.context import ToolContext
 from fairlead.emulator.tools.outcome import Outcome, failed
 
 __all__ = ["grep"]
@@ -17,7 +17,7 @@ SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
 Hits = dict[Path, list[tuple[int, str]]]
 
 
-def grep(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
+def grep(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """Search below a folder, or in one file."""
     flags = re.IGNORECASE if input.get("-i") else 0
     try:
@@ -33,7 +33,7 @@ def grep(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
     return _files(bench, hits)
 
 
-def _search(bench: Bench, pattern: re.Pattern[str], input: Mapping[str, Any]) -> Hits:
+def _search(bench: ToolContext, pattern: re.Pattern[str], input: Mapping[str, Any]) -> Hits:
     start = bench.path(input.get("path") or bench.cwd)
     hits: Hits = {}
     for path in _candidates(start, str(input.get("glob") or "*")):
@@ -41,9 +41,11 @@ def _search(bench: Bench, pattern: re.Pattern[str], input: Mapping[str, Any]) ->
             text = path.read_text(encoding="utf-8")
         except (UnicodeDecodeError, OSError):
             continue
-        found = [(n, line) for n, line in enumerate(text.splitlines(), 1) if pattern.search(line)]
-        if found:
-            hits[path] = found
+        lines_of_file = [
+            (n, line) for n, line in enumerate(text.splitlines(), 1) if pattern.search(line)
+        ]
+        if lines_of_file:
+            hits[path] = lines_of_file
     return hits
 
 
@@ -55,24 +57,24 @@ def _candidates(start: Path, name: str) -> Iterator[Path]:
     yield from sorted(files, key=lambda p: (-p.stat().st_mtime, str(p)))
 
 
-def _files(bench: Bench, hits: Hits) -> Outcome:
+def _files(bench: ToolContext, hits: Hits) -> Outcome:
     names = [bench.relative(path) for path in hits]
     result: dict[str, Any] = {
         "mode": "files_with_matches",
         "filenames": names,
         "numFiles": len(names),
     }
-    if bench.profile.is_modern:
+    if bench.profile.search_counts_totals:
         result["totalFiles"] = len(names)
     shown = f"Found {len(names)} file{'s' * (len(names) != 1)}\n" + "\n".join(names)
     return Outcome(content=shown if names else "No files found", result=result)
 
 
-def _lines(bench: Bench, hits: Hits, *, numbered: bool) -> Outcome:
+def _lines(bench: ToolContext, hits: Hits, *, numbered: bool) -> Outcome:
     lines = [
         f"{bench.relative(path)}:{number}:{line}" if numbered else f"{bench.relative(path)}:{line}"
-        for path, found in hits.items()
-        for number, line in found
+        for path, lines_of_file in hits.items()
+        for number, line in lines_of_file
     ]
     content = "\n".join(lines)
     result: dict[str, Any] = {
@@ -82,13 +84,15 @@ def _lines(bench: Bench, hits: Hits, *, numbered: bool) -> Outcome:
         "content": content,
         "numLines": len(lines),
     }
-    if bench.profile.is_modern:
+    if bench.profile.search_counts_totals:
         result["totalLines"] = len(lines)
     return Outcome(content=content or "No matches found", result=result)
 
 
-def _counts(bench: Bench, hits: Hits) -> Outcome:
-    content = "\n".join(f"{bench.relative(path)}:{len(found)}" for path, found in hits.items())
+def _counts(bench: ToolContext, hits: Hits) -> Outcome:
+    content = "\n".join(
+        f"{bench.relative(path)}:{len(lines_of_file)}" for path, lines_of_file in hits.items()
+    )
     total = sum(map(len, hits.values()))
     result = {
         "mode": "count",

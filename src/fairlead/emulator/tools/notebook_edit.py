@@ -6,22 +6,22 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.context import ToolContext
 from fairlead.emulator.tools.outcome import Outcome, failed, unusable
 from fairlead.emulator.tools.write import UNREAD
 
 __all__ = ["check_notebook_edit", "notebook_edit"]
 
 
-def check_notebook_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome | None:
-    """The new version wants the notebook to be read first."""
+def check_notebook_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
+    """The new version requires that the notebook was read first."""
     path = bench.path(input.get("notebook_path"))
-    if bench.profile.is_modern and not bench.has_seen(owner, path):
+    if bench.profile.notebook_must_be_read and not bench.has_seen(owner, path):
         return unusable(UNREAD)
     return None
 
 
-def notebook_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
+def notebook_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """Change one cell."""
     path = bench.path(input.get("notebook_path"))
     try:
@@ -43,7 +43,7 @@ def notebook_edit(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome
     path.write_text(after, encoding="utf-8")
     bench.remember(owner, path)
     result: dict[str, Any] = {"new_source": str(input.get("new_source", ""))}
-    if bench.profile.is_modern and old_source is not None:
+    if bench.profile.notebook_tells_old_source and old_source is not None:
         result["old_source"] = old_source
     result |= {
         "cell_type": kind,

@@ -1,23 +1,22 @@
-"""What a tool gives back, and how a failure is said."""
+"""The results of tools, and how failures are reported."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 __all__ = ["Outcome", "TaskEnd", "TaskStart", "failed", "invalid", "unusable"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskStart:
-    """A command that went on in the background."""
+class TaskStart(Struct, frozen=True, kw_only=True):
+    """A command that moved to the background."""
 
     task_id: str
     output_file: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskEnd:
+class TaskEnd(Struct, frozen=True, kw_only=True):
     """How a background command ended."""
 
     task_id: str
@@ -25,9 +24,8 @@ class TaskEnd:
     output_file: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """The result of a tool: what the model reads and its structured twin."""
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The result of a tool: the content for the model and the structured result."""
 
     content: Any
     result: Any = None
@@ -37,22 +35,28 @@ class Outcome:
     task: TaskStart | None = None
     lines_added: int = 0
     lines_removed: int = 0
+    followed_by: str = ""
+    """The text of a synthetic user line that follows the result."""
+    rejects_update: bool = False
+    """The `updatedInput` of the host does not match the tool's schema."""
+    non_execution_kind: str | None = None
+    """Why the tool did not finish, if the result line reports it."""
 
 
 def failed(text: str) -> Outcome:
-    """A tool that ran and did not work."""
+    """The result of a tool that ran and failed."""
     return Outcome(content=text, result=f"Error: {text}", is_error=True)
 
 
 def unusable(text: str) -> Outcome:
-    """A use that was refused before it ran; the text may say itself that it is an error."""
+    """The result of a use that was refused before it ran."""
     wrapped = f"<tool_use_error>{text}</tool_use_error>"
     result = f"Error: {text.removeprefix('Error: ')}"
     return Outcome(content=wrapped, result=result, is_error=True)
 
 
 def invalid(text: str) -> Outcome:
-    """An input that does not fit the tool's schema."""
+    """The result of an input that does not match the tool's schema."""
     problem = f"InputValidationError: {text}"
     wrapped = f"<tool_use_error>{problem}</tool_use_error>"
     return Outcome(content=wrapped, result=problem, is_error=True)

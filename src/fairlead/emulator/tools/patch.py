@@ -1,4 +1,4 @@
-"""The difference of two texts in the shape of `structuredPatch`. Pure."""
+"""The difference of two texts in the form of `structuredPatch`. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A command that runs: its process group, and what it has said so far.
+"""A running command: its process group and its output so far.
 
-What it says is kept as it comes, in memory and, once it has gone to the background, in a file, so
-that whoever looks there sees how far it is. Knows nothing of tools and results.
+The output is collected in memory and, once the command has moved to the background, written to a
+file as it arrives. This module does not know tools and results.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["RunningCommand"]
 
 CHUNK = 64 * 1024
 STDERR = b"[stderr] "
-"""What the second output is marked with in the file, where it has a pipe of its own (measured)."""
+"""The mark of stderr in the file, if it has its own pipe (measured)."""
 GONE_S = 2.0
-"""How long a killed group may take to die before nobody waits for it any more."""
+"""How long to wait for a killed process group."""
 
 
 class RunningCommand:
-    """One command in a process group of its own, so that stopping it leaves nothing behind."""
+    """One command in a process group of its own, so that stopping it ends all its processes."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -36,7 +36,7 @@ class RunningCommand:
     async def start(
         cls, command: str, cwd: Path, environment: Mapping[str, str], *, apart: bool
     ) -> Self:
-        """Start a shell; `apart` keeps its two outputs from sharing one pipe."""
+        """Start a shell; with `apart`, stderr has its own pipe."""
         pipe, shared = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
         process = await asyncio.create_subprocess_exec(
             "bash",
@@ -52,10 +52,10 @@ class RunningCommand:
         return cls(process)
 
     async def _read_all(self) -> int:
-        async def read(stream: asyncio.StreamReader | None, kept: bytearray, mark: bytes) -> None:
+        async def read(stream: asyncio.StreamReader | None, buffer: bytearray, mark: bytes) -> None:
             while stream is not None and (data := await stream.read(CHUNK)):
                 if self._file is None:
-                    kept += data
+                    buffer += data
                 else:
                     self._file.write(mark + data)
 
@@ -65,27 +65,28 @@ class RunningCommand:
         return await process.wait()
 
     def keep_in(self, path: Path) -> None:
-        """Write what was said so far into a file, and from now on everything as it comes."""
+        """Write the output so far, and all that follows, to a file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("wb", buffering=0)
         self._file.write(bytes(self._out) + (STDERR + bytes(self._err) if self._err else b""))
 
     def add(self, text: str) -> None:
-        """Put a note of our own behind what it said, in the file."""
+        """Append a note to the file."""
         if self._file is not None:
             self._file.write(text.encode())
 
     @property
-    def said(self) -> tuple[str, str]:
-        """Both outputs up to now, or to when it got a file; where they share a pipe, the first."""
+    def output(self) -> tuple[str, str]:
+        """stdout and stderr so far, or until it got a file; with one pipe, all of it is the
+        first."""
         return _text(self._out), _text(self._err)
 
     async def finished(self) -> int:
-        """Wait until it has ended and all it said is there; gives the exit code."""
+        """Wait until it has ended and its output is complete; returns the exit code."""
         return await asyncio.shield(self._reading)
 
     async def exited(self) -> int:
-        """Wait for its end; what still holds its output open is waited for only a little."""
+        """Wait for its end, and briefly for programs that still hold its output open."""
         code = await self._process.wait()
         await self._quiet()
         return code
@@ -98,7 +99,7 @@ class RunningCommand:
             pass
 
     async def end(self, *, by_force: bool = False) -> None:
-        """Stop the whole group, at once or after it had time to go, and forget about it."""
+        """Stop the whole group: at once, or after it had time to end by itself."""
         if not by_force:
             self.signal(signal.SIGTERM)
         if by_force or not await self._quiet():
@@ -110,7 +111,7 @@ class RunningCommand:
             self._file = None
 
     async def _quiet(self) -> bool:
-        """Whether all it has to say comes within a short time."""
+        """Whether its output is complete within a short time."""
         try:
             async with asyncio.timeout(GONE_S):
                 await self.finished()

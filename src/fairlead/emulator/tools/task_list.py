@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
+
+from fairlead.emulator.state.profile import Profile
 from fairlead.emulator.tools.outcome import Outcome
 
 __all__ = ["TaskList"]
 
 
-@dataclass(slots=True)
-class _Task:
+class _Task(Struct):
     id: str
     subject: str
     description: str
@@ -25,8 +26,8 @@ class _Task:
 class TaskList:
     """The tasks of a session."""
 
-    def __init__(self, *, modern: bool) -> None:
-        self._modern = modern
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
         self._tasks: dict[str, _Task] = {}
         self._count = 0
 
@@ -37,11 +38,11 @@ class TaskList:
             str(self._count), str(input.get("subject", "")), str(input.get("description", ""))
         )
         self._tasks[task.id] = task
-        told: dict[str, Any] = {"id": task.id, "subject": task.subject}
-        if self._modern:
-            told["description"] = task.description
+        report: dict[str, Any] = {"id": task.id, "subject": task.subject}
+        if self._profile.task_create_tells_description:
+            report["description"] = task.description
         words = f"Task #{task.id} created successfully: {task.subject}"
-        return Outcome(content=words, result={"task": told})
+        return Outcome(content=words, result={"task": report})
 
     def update(self, input: Mapping[str, Any]) -> Outcome:
         """Change the fields that are given."""
@@ -82,7 +83,7 @@ class TaskList:
 
     def list(self, input: Mapping[str, Any]) -> Outcome:
         """All tasks in short."""
-        told, words = [], []
+        report, words = [], []
         for task in self._tasks.values():
             entry: dict[str, Any] = {
                 "id": task.id,
@@ -91,19 +92,19 @@ class TaskList:
             }
             if task.owner:
                 entry["owner"] = task.owner
-            told.append({**entry, "blockedBy": list(task.blocked_by)})
+            report.append({**entry, "blockedBy": list(task.blocked_by)})
             owner = f" ({task.owner})" if task.owner else ""
             blockers = ", ".join(f"#{other}" for other in task.blocked_by)
             blocked = f" [blocked by {blockers}]" if blockers else ""
             words.append(f"#{task.id} [{task.status}] {task.subject}{owner}{blocked}")
-        return Outcome(content="\n".join(words) or "No tasks found", result={"tasks": told})
+        return Outcome(content="\n".join(words) or "No tasks found", result={"tasks": report})
 
     def get(self, input: Mapping[str, Any]) -> Outcome:
         """One task in full."""
         task = self._tasks.get(str(input.get("taskId")))
         if task is None:
             return Outcome(content="Task not found", result={"task": None})
-        told = {
+        report = {
             "id": task.id,
             "subject": task.subject,
             "description": task.description,
@@ -115,4 +116,4 @@ class TaskList:
         words.append(f"Description: {task.description}")
         if task.blocked_by:
             words.append("Blocked by: " + ", ".join(f"#{other}" for other in task.blocked_by))
-        return Outcome(content="\n".join(words), result={"task": told})
+        return Outcome(content="\n".join(words), result={"task": report})

@@ -17,7 +17,7 @@ class TodoList:
         self._todos: list[Any] = []
 
     def write(self, input: Mapping[str, Any]) -> Outcome:
-        """Replace the list; one that is all done is put away."""
+        """Replace the list; a list of completed items is cleared."""
         old, new = self._todos, list(input.get("todos") or ())
         done = all(isinstance(t, dict) and t.get("status") == "completed" for t in new)
         self._todos = [] if done else new

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.emulator.tools.bench import Bench
+from fairlead.emulator.tools.context import ToolContext
 from fairlead.emulator.tools.outcome import Outcome, failed, unusable
 from fairlead.emulator.tools.patch import changed_lines, structured_patch
 
@@ -14,16 +14,16 @@ __all__ = ["UNREAD", "check_write", "write"]
 UNREAD = "File has not been read yet. Read it first before writing to it."
 
 
-def check_write(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome | None:
-    """The old version wants an existing file to be read first (TRUTH 1.10)."""
+def check_write(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
+    """The old version requires that an existing file was read first (CLI-1003)."""
     path = bench.path(input.get("file_path"))
-    if not bench.profile.is_modern and path.exists() and not bench.has_seen(owner, path):
+    if not bench.profile.edits_unread_files and path.exists() and not bench.has_seen(owner, path):
         return unusable(UNREAD)
     return None
 
 
-def write(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
-    """Write the content and tell what changed."""
+def write(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
+    """Write the content and return the change."""
     if "file_path" not in input:
         return failed("Path must be a string, received undefined")
     path, content = bench.path(input["file_path"]), str(input.get("content", ""))
@@ -39,7 +39,7 @@ def write(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
         "structuredPatch": hunks,
         "originalFile": old,
     }
-    if bench.profile.is_modern:
+    if bench.profile.write_tells_user_modified:
         result["userModified"] = False
     added, removed = changed_lines(hunks) if hunks else (len(content.splitlines()), 0)
     return Outcome(
@@ -50,8 +50,8 @@ def write(bench: Bench, input: Mapping[str, Any], owner: str) -> Outcome:
     )
 
 
-def _words(bench: Bench, path: str, content: str, old: str | None) -> str:
-    if bench.profile.is_modern:
+def _words(bench: ToolContext, path: str, content: str, old: str | None) -> str:
+    if bench.profile.brief_file_texts:
         known = " (file state is current in your context — no need to Read it back)"
         verb = "File created successfully at:" if old is None else "The file"
         tail = "" if old is None else " has been updated successfully."

@@ -1,0 +1,1 @@
+"""The emulator as a program: start-up, files, standard streams and child processes."""

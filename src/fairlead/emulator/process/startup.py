@@ -1,0 +1,306 @@
+"""Reads flags, environment, settings, servers and stored sessions at the start.
+
+Returns a `Setup` for the engine, or raises `NoStart` with the real CLI's message and its exit
+code (CLI-100, CLI-705). All reading of files at the start happens here and in `session_files`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlead.emulator.engine.setup import Setup
+from fairlead.emulator.mcp.server import Server
+from fairlead.emulator.process.project_files import customs, read_book, read_settings, sources
+from fairlead.emulator.process.session_files import Past, SessionFiles
+from fairlead.emulator.process.tool_menu import offered
+from fairlead.emulator.script.scenario import Scenario, load_file, load_tour
+from fairlead.emulator.state.cost import Spending, TurnUse, resolve_model
+from fairlead.emulator.state.flags import Arguments, BadFlags, read_flags
+from fairlead.emulator.state.profile import DEFAULT_VERSION, Profile, profile_of
+from fairlead.emulator.state.session import Session, Workspace
+from fairlead.permissions.model.families import family_of
+from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.rules.paths import PathContext as PermissionPlace
+from fairlead.permissions.rules.settings import place_of
+from fairlead.wire.config_folder import state_file
+from fairlead.wire.inputs import is_uuid
+
+__all__ = ["NoStart", "prepare"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoStart(Exception):
+    """The process ends before a session begins."""
+
+    code: int
+    stderr: str = ""
+    stdout: str = ""
+    result: dict[str, Any] | None = None
+    """A result line that is written nevertheless."""
+
+
+def prepare(given: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup:
+    """The setup for these arguments, this environment and this folder."""
+    profile = profile_of(environ.get("FAIRLEAD_EMULATE") or DEFAULT_VERSION)
+    try:
+        arguments = read_flags(given, profile)
+        used = sources(arguments)
+    except BadFlags as problem:
+        raise NoStart(code=1, stderr=f"{problem}\n") from None
+    _answer_at_once(given, arguments, profile)
+    place = _place(environ, cwd)
+    _refuse_root(arguments, place)
+    settings = read_settings(arguments, place)
+    disabled = settings.get("disabledMcpjsonServers")
+    servers, problems = _servers(
+        arguments,
+        place,
+        profile,
+        with_project="project" in used,
+        disabled=disabled if isinstance(disabled, list) else (),
+    )
+    past = _past(arguments, place, profile)
+    session = _session(arguments, place, profile, settings, past)
+    forgets = arguments.has("--fork-session") and profile.forks_forget_prompts
+    book = read_book(arguments, place)
+    denied = [entry for entry in book.of_behaviour(Behaviour.DENY) if entry.whole_tool]
+    session.denied_tools = frozenset(entry.rule.tool for entry in denied)
+    session.tools = tuple(name for name in session.tools if name not in session.denied_tools)
+    return Setup(
+        session=session,
+        scenario=_scenario(environ),
+        book=book,
+        permission_place=_permission_place(place, profile),
+        servers=servers,
+        server_problems=tuple(problems),
+        history=past.messages if past else (),
+        seen=past.uuids if past and not forgets else frozenset(),
+        parent=past.last_uuid if past else None,
+    )
+
+
+def _answer_at_once(given: Sequence[str], arguments: Arguments, profile: Profile) -> None:
+    if arguments.has("--version"):
+        raise NoStart(code=0, stdout=f"{profile.version} (Claude Code)\n")
+    if arguments.has("--help"):
+        text = "Usage: claude [options] [prompt]\n\nFairlead's emulator of the CLI.\n"
+        raise NoStart(code=0, stdout=text)
+    if list(given) == ["auth", "status"] and profile.has_auth_status:
+        listing = {"loggedIn": True, "authMethod": "api_key", "apiProvider": "firstParty"}
+        raise NoStart(code=0, stdout=json.dumps(listing, indent=2) + "\n")
+    doomed = arguments.has("--agents") and arguments.has("--agent")
+    if doomed and not profile.takes_agents_with_agent:
+        raise NoStart(code=0)  # silent, as the real one is (CLI-100)
+
+
+def _place(environ: Mapping[str, str], cwd: str) -> Workspace:
+    return Workspace(
+        cwd=os.path.realpath(cwd),
+        home=environ.get("HOME") or os.path.expanduser("~"),
+        tmp=environ.get("CLAUDE_CODE_TMPDIR") or environ.get("TMPDIR") or "/tmp",
+        pid=os.getpid(),
+        environment={**environ, "UID": str(os.getuid())},
+        is_root=os.getuid() == 0 and environ.get("IS_SANDBOX") != "1",
+    )
+
+
+def _refuse_root(arguments: Arguments, place: Workspace) -> None:
+    bypass = arguments.one("--permission-mode") == "bypassPermissions"
+    if place.is_root and (bypass or arguments.has("--dangerously-skip-permissions")):
+        text = "--dangerously-skip-permissions cannot be used with root/sudo privileges\n"
+        raise NoStart(code=1, stderr=text)
+
+
+def _scenario(environ: Mapping[str, str]) -> Scenario:
+    chosen = environ.get("FAIRLEAD_SCRIPT")
+    return load_file(Path(chosen)) if chosen else load_tour()
+
+
+def _permission_place(place: Workspace, profile: Profile) -> PermissionPlace:
+    return place_of(
+        place.cwd,
+        place.home,
+        family_of(profile.version),
+        config=place.config,
+        trusted=_is_trusted(place),
+    )
+
+
+def _is_trusted(place: Workspace) -> bool:
+    try:
+        state = state_file({**place.environment, "HOME": place.home})
+        config = json.loads(Path(state).read_text(encoding="utf-8"))
+        return bool(config["projects"][place.cwd]["hasTrustDialogAccepted"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+# Servers
+
+
+def _servers(
+    arguments: Arguments,
+    place: Workspace,
+    profile: Profile,
+    *,
+    with_project: bool,
+    disabled: Sequence[Any],
+) -> tuple[dict[str, Server], list[dict[str, Any]]]:
+    servers: dict[str, Server] = {}
+    problems: list[dict[str, Any]] = []
+    entries: list[tuple[str, Any, str]] = []
+    inline: set[str] = set()
+    for given in arguments.many("--mcp-config"):
+        flagged = _config(given, place, profile)
+        entries += [(n, c, "dynamic") for n, c in flagged.items()]
+        inline |= set(flagged) if given.lstrip().startswith("{") else set()
+    if with_project and not arguments.has("--strict-mcp-config"):
+        project = Path(place.cwd, ".mcp.json")
+        if project.exists():
+            text = project.read_text(encoding="utf-8")
+            configs = _config(text, place, profile)
+            entries += [(n, c, "project") for n, c in configs.items() if n not in disabled]
+    if profile.lists_project_first:
+        entries.sort(key=lambda entry: entry[2] != "project")
+    for name, config, scope in entries:
+        if config.get("type") == "sdk" and not config.get("name"):
+            if not profile.reports_bad_servers:
+                raise NoStart(code=0)  # silent, as the real one is (CLI-112)
+            problems.append(
+                {"name": name, "type": "invalid_config", "message": f'"{name}" has no name'}
+            )
+            continue
+        was_set = scope == "dynamic" and name in inline
+        servers[name] = Server(name=name, config=config, scope=scope, was_set=was_set)
+    return servers, problems
+
+
+def _config(given: str, place: Workspace, profile: Profile) -> dict[str, Any]:
+    text = given
+    if not given.lstrip().startswith("{") or not _is_json(given):
+        path = Path(place.cwd, given)
+        if not path.exists():
+            if not profile.reports_bad_servers:
+                raise NoStart(code=0)  # silent, as the real one is (CLI-100)
+            words = f"Error: Invalid MCP configuration:\nMCP config file not found: {path}\n"
+            raise NoStart(code=1, stderr=words)
+        text = path.read_text(encoding="utf-8")
+    servers = json.loads(text).get("mcpServers")
+    return dict(servers) if isinstance(servers, dict) else {}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+# Sessions
+
+
+def _past(arguments: Arguments, place: Workspace, profile: Profile) -> Past | None:
+    files = SessionFiles(place)
+    wanted = arguments.one("--resume")
+    if wanted is None and arguments.has("--continue"):
+        wanted = files.latest()
+        if wanted is None:
+            return None
+    if wanted is None:
+        return None
+    if not is_uuid(wanted):
+        text = f'Error: --resume requires a valid session ID. "{wanted}" is not one.'
+        raise _no_conversation(text, wanted, profile)
+    past = files.read(wanted)
+    if past is None:
+        text = f"No conversation found with session ID: {wanted}"
+        raise _no_conversation(text, wanted, profile)
+    return past.until(arguments.one("--resume-session-at"))
+
+
+def _no_conversation(text: str, wanted: str, profile: Profile) -> NoStart:
+    usage = TurnUse().report(profile)
+    result: dict[str, Any] = {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "num_turns": 0,
+        "stop_reason": None,
+        "session_id": wanted if profile.keeps_unknown_session_id else str(uuid.uuid4()),
+        "total_cost_usd": 0,
+        "usage": usage,
+        "modelUsage": {},
+        "permission_denials": [],
+        "uuid": str(uuid.uuid4()),
+        "errors": [text],
+    }
+    if profile.numbers_results:
+        result["result_index"] = 0
+    return NoStart(
+        code=1, stderr=f"{text}\n" if profile.explains_failed_resume else "", result=result
+    )
+
+
+def _session(
+    arguments: Arguments,
+    place: Workspace,
+    profile: Profile,
+    settings: dict[str, Any],
+    past: Past | None,
+) -> Session:
+    carried = past.dollars if past and profile.cost_survives_resume else 0.0
+    skips = arguments.has("--dangerously-skip-permissions")
+    allows = skips or arguments.has("--allow-dangerously-skip-permissions")
+    mode = "bypassPermissions" if skips else arguments.one("--permission-mode")
+    permissions = settings.get("permissions")
+    default = permissions.get("defaultMode") if isinstance(permissions, dict) else None
+    chosen = {"manual": "default", "delegate": "default"}.get(mode or "", mode)
+    schema = arguments.one("--json-schema")
+    agents = arguments.one("--agents")
+    own = customs(arguments, place, profile)
+    return Session(
+        profile=profile,
+        arguments=arguments,
+        place=place,
+        session_id=_session_id(arguments, place, past),
+        mode=chosen or str(default or "default"),
+        new_id=lambda: str(uuid.uuid4()),
+        now=time.time,
+        spending=Spending(profile, carried),
+        settings=settings,
+        model=resolve_model(profile, arguments.one("--model") or settings.get("model")),
+        tools=offered(arguments, place, profile),
+        custom_commands=own.commands,
+        custom_skills=own.skills,
+        hidden_skills=own.hidden,
+        custom_about=own.about,
+        agents={**own.agents, **(json.loads(agents) if agents else {})},
+        structured_schema=json.loads(schema) if schema else None,
+        started_at=time.time(),
+        allows_bypass=allows or chosen == "bypassPermissions",
+    )
+
+
+def _session_id(arguments: Arguments, place: Workspace, past: Past | None) -> str:
+    files = SessionFiles(place)
+    wanted = arguments.one("--session-id")
+    if wanted is not None and files.exists(wanted):
+        raise NoStart(code=1, stderr=f"Error: Session ID {wanted} is already in use.\n")
+    if past is None:
+        return wanted or str(uuid.uuid4())
+    if not arguments.has("--fork-session"):
+        return past.session_id
+    own = wanted or str(uuid.uuid4())
+    if not arguments.has("--no-session-persistence"):
+        files.copy(past, own)
+    return own

@@ -1,0 +1,1 @@
+"""Scripts that define the replies of the model, and the player that executes them."""

@@ -1,0 +1,1 @@
+"""What the emulated CLI knows: session, version profile, conversation, inbox, cost. Pure."""

@@ -1,0 +1,141 @@
+"""The queue of prompts.
+
+A uuid that was seen before is dropped (CLI-202). Depending on the version, queued prompts become
+one turn or one turn each; a running turn may take them between two requests. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+__all__ = ["Inbox", "Prompt", "content_of", "text_of"]
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A message of the user, or a report of a background task."""
+
+    content: Any
+    uuid: str | None = None
+    priority: str = "next"
+    should_query: bool = True
+    is_verbatim: bool = False
+    """The client composed it: a leading slash is plain text and runs no command."""
+    origin: Mapping[str, Any] | None = None
+    """Set for a turn that the CLI starts by itself."""
+
+    @property
+    def text(self) -> str:
+        return text_of(self.content)
+
+    @property
+    def is_slash(self) -> bool:
+        written = self.origin is None and not self.is_verbatim
+        return written and self.text.lstrip().startswith("/")
+
+
+def text_of(content: Any) -> str:
+    """The text of a message content."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(
+        str(block.get("text", ""))
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "text"
+    )
+
+
+def content_of(prompts: Iterable[Prompt]) -> Any:
+    """The content of prompts that are sent as one message."""
+    parts = list(prompts)
+    if len(parts) == 1:
+        return parts[0].content
+    blocks: list[dict[str, Any]] = []
+    for number, prompt in enumerate(parts):
+        content = prompt.content
+        own = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        if number < len(parts) - 1 and own and _is_text(own[-1]):
+            own[-1] = {**own[-1], "text": own[-1]["text"] + "\n"}
+        blocks += own
+    return blocks
+
+
+def _is_text(block: Any) -> bool:
+    return (
+        isinstance(block, dict)
+        and block.get("type") == "text"
+        and isinstance(block.get("text"), str)
+    )
+
+
+class Inbox:
+    """The queued prompts."""
+
+    def __init__(self, *, merges: bool, seen: Iterable[str] = ()) -> None:
+        self._merges = merges
+        self._waiting: deque[Prompt] = deque()
+        self._seen = set(seen)
+        self.from_transcript = frozenset(self._seen)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def is_repeated(self, prompt: Prompt) -> bool:
+        """Whether its uuid was seen before; records it."""
+        if prompt.uuid is None:
+            return False
+        repeated = prompt.uuid in self._seen
+        self._seen.add(prompt.uuid)
+        return repeated
+
+    def put(self, prompt: Prompt) -> None:
+        if prompt.priority == "now":
+            self._waiting.appendleft(prompt)
+        else:
+            self._waiting.append(prompt)
+
+    def take(self) -> tuple[Prompt, ...]:
+        """Remove and return the prompts of the next turn."""
+        if not self._waiting:
+            return ()
+        first = self._waiting.popleft()
+        if not self._merges or first.is_slash or first.origin is not None:
+            return (first,)
+        taken = [first]
+        while self._waiting and not self._waiting[0].is_slash and not self._waiting[0].origin:
+            taken.append(self._waiting.popleft())
+        return tuple(taken)
+
+    def fold(self) -> tuple[Prompt, ...]:
+        """Remove and return what a running turn takes between two requests to the model.
+
+        The old version takes slash commands as plain text, the new one leaves them, and what
+        asked to come later (CLI-519).
+        """
+        taken = [p for p in self._waiting if not self._merges or _folds(p)]
+        self._waiting = deque(p for p in self._waiting if p not in taken)
+        return tuple(taken)
+
+    def uuids(self) -> list[str]:
+        return [prompt.uuid for prompt in self._waiting if prompt.uuid]
+
+    def remove(self, uuid: str | None) -> bool:
+        """Remove a prompt by its uuid."""
+        remaining = [p for p in self._waiting if p.uuid != uuid or uuid is None]
+        removed = len(remaining) < len(self._waiting)
+        self._waiting = deque(remaining)
+        return removed
+
+    def clear(self) -> list[str]:
+        """Remove all and return their uuids."""
+        uuids = self.uuids()
+        self._waiting.clear()
+        return uuids
+
+
+def _folds(prompt: Prompt) -> bool:
+    return not prompt.is_slash and prompt.priority != "later"

@@ -1,0 +1,45 @@
+"""How many subagents were started, and how they ended: a field of every result. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from msgspec import Struct, field
+
+__all__ = ["SubagentStats"]
+
+
+class SubagentStats(Struct):
+    """The count of a session."""
+
+    by_type: Counter[str] = field(default_factory=Counter)
+    requested: Counter[str] = field(default_factory=Counter)
+    in_background: int = 0
+    completed: int = 0
+    killed: int = 0
+    failed: int = 0
+
+    def started(self, kind: str, asked: bool | None, *, background: bool) -> None:
+        """One more."""
+        self.by_type[kind] += 1
+        word = "unset" if asked is None else "background" if asked else "foreground"
+        self.requested[word] += 1
+        self.in_background += background
+
+    def report(self) -> dict[str, Any]:
+        """The field as the CLI writes it."""
+        spawned = self.by_type.total()
+        asked = ("background", "foreground", "unset")
+        return {
+            "spawned": spawned,
+            "requested": {word: self.requested[word] for word in asked},
+            "started_in_background": self.in_background,
+            "max_depth": min(1, spawned),
+            "spawned_by_subagents": 0,
+            "completed": self.completed,
+            "failed": self.failed,
+            "killed": {"parent": 0, "user": self.killed, "system": 0},
+            "refused": {"depth_limit": 0, "concurrency_limit": 0, "budget": 0},
+            "by_type": dict(self.by_type),
+        }

@@ -1,0 +1,48 @@
+"""The context of the tools: the project, the version, the files that were read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from fairlead.emulator.state.profile import Profile
+from fairlead.emulator.state.session import Workspace
+
+__all__ = ["ToolContext"]
+
+
+class ToolContext(Struct):
+    """Shared by all tools of a session."""
+
+    profile: Profile
+    place: Workspace
+    seen: dict[tuple[str, str], float] = field(default_factory=dict)
+    """(Owner, path) -> the modification time when that owner last read or wrote the file."""
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cwd(self) -> Path:
+        return Path(self.place.cwd)
+
+    def path(self, given: object) -> Path:
+        """An absolute path from a path of the model."""
+        return Path(os.path.normpath(self.cwd / os.path.expanduser(str(given))))
+
+    def relative(self, path: Path) -> str:
+        """The path for the model: relative inside the project, absolute outside."""
+        inside = path.is_relative_to(self.cwd)
+        return str(path.relative_to(self.cwd)) if inside else str(path)
+
+    def remember(self, owner: str, path: Path) -> None:
+        if path.exists():
+            self.seen[owner, str(path)] = path.stat().st_mtime
+
+    def has_seen(self, owner: str, path: Path) -> bool:
+        return (owner, str(path)) in self.seen
+
+    def child_environment(self) -> Mapping[str, Any]:
+        return {**self.place.environment, **self.environment}

@@ -1,0 +1,1 @@
+"""One turn of the emulated CLI: model requests, tool calls, permissions, hooks, results."""
