@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+import fairlead
 
 SOURCE = Path(__file__).parent.parent / "src" / "fairlead"
 FOLDERS = ("wire",)
@@ -68,3 +71,43 @@ def test_what_a_module_exports_is_sorted_and_named_once(module: str) -> None:
 def test_what_a_module_exports_exists(module: str) -> None:
     loaded = importlib.import_module(f"fairlead.{module.removesuffix('.__init__')}")
     assert [name for name in exported(module) if not hasattr(loaded, name)] == []
+
+
+FRONT = ("fairlead", "fairlead.sync", "fairlead.testing")
+"""What programs import from."""
+
+
+@pytest.mark.parametrize("name", FRONT)
+def test_what_the_front_names_exists_and_is_named_once(name: str) -> None:
+    front = importlib.import_module(name)
+    names: list[str] = front.__all__
+    assert len(names) == len(set(names))
+    assert [item for item in names if not hasattr(front, item)] == []
+    assert set(names) <= set(dir(front))
+
+
+@pytest.mark.parametrize("module", ["events", "system", "blocks", "stream"])
+def test_every_message_block_and_event_is_in_the_front(module: str) -> None:
+    """Each class that a program can meet in a message; those of one server tool are blocks too."""
+    wire = importlib.import_module(f"fairlead.wire.{module}")
+    classes = {name for name in wire.__all__ if isinstance(getattr(wire, name), type)}
+    assert classes - set(fairlead.__all__) == set()
+
+
+def test_the_front_can_be_read_by_a_type_checker() -> None:
+    """Every name that is loaded lazily is imported for type checkers, from the same module."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    (block,) = [
+        node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node)
+    ]
+    seen = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == fairlead._MODULE_OF
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert fairlead.__version__ == metadata.version("fairlead")

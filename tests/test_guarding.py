@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead import Allow, Options, PermissionRequest, Session
-from fairlead.host.process import Graces
+from fairlead.host.process.process import Graces
 from fairlead.permissions import AuditLog, Decider, Guard, Outcome, RuleBook
 from fairlead.wire.events import Unknown
 from tests.host.conftest import Rude, rude
