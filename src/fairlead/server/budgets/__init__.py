@@ -1,0 +1,1 @@
+"""Budgets: how much sessions may spend, a warning, and a stop."""

@@ -1,0 +1,1 @@
+"""What a budget covers, and what follows from what was spent. Pure."""

@@ -1,0 +1,1 @@
+"""Web Push: keys, encryption, and the request to a push service."""

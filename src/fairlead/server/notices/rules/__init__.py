@@ -1,0 +1,1 @@
+"""When there is a notice, what it says, and when it is sent. Pure."""

@@ -1,0 +1,1 @@
+"""What a schedule is, and what to do with it now. Pure."""

@@ -1,0 +1,63 @@
+"""A server that is killed at any moment of a notice's life neither forgets it nor shows it twice."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.notices.killed import NOW
+from tests.server.notices.push_service import Browser, PushService
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_S = 90.0
+
+MOMENTS = (
+    # moment, and how often the push service gets the message
+    ("append 1 before", 1),  # Nothing has happened.
+    ("append 1 after", 1),  # The turn has begun.
+    ("append 2 before", 1),
+    ("append 2 after", 1),  # The end of the turn is stored, and no notice.
+    ("store 1 before", 1),
+    ("store 1 after", 1),  # The notice, its delivery and the mark are stored.
+    ("send 1 before", 1),
+    ("send 1 after", 2),  # The push service has it, and the server does not know that it has.
+    ("apply 1 before", 2),
+    ("apply 1 after", 1),  # The delivery is removed.
+    ("none", 1),
+)
+
+
+async def run(folder: Path, endpoint: str, browser: Browser, moment: str) -> tuple[int, list[str]]:
+    keys = browser.subscription(endpoint)
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.server.notices.killed",
+        str(folder), endpoint, keys["p256dh"], keys["auth"], moment,
+        stdout=asyncio.subprocess.PIPE, cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    async with asyncio.timeout(PATIENCE_S):
+        said, _ = await program.communicate()
+    assert program.returncode is not None
+    return program.returncode, said.decode().splitlines()
+
+
+@pytest.mark.parametrize(("moment", "times"), MOMENTS, ids=[name for name, _ in MOMENTS])
+async def test_B93_a_kill_at_any_moment_neither_loses_nor_repeats_a_notice(
+    tmp_path: Path, moment: str, times: int
+) -> None:
+    browser = Browser()
+    async with PushService(lambda: NOW) as push:
+        code, said = await run(tmp_path / "data", push.endpoint(), browser, moment)
+        assert (code, said[-1]) == ((0, "done") if moment == "none" else (-9, moment))
+        for _ in range(2):  # The second start finds nothing left to do.
+            code, said = await run(tmp_path / "data", push.endpoint(), browser, "none")
+            assert (code, said[-1]) == (0, "done")
+        messages: list[dict[str, Any]] = [browser.read(body) for _, body in push.received]
+        assert len(messages) == times
+        # The same number: the browser shows it once (U119).
+        assert [(each["id"], each["body"]) for each in messages] == [(1, "Finished.")] * times
+        assert len({headers["topic"] for headers, _ in push.received}) == 1
