@@ -1,0 +1,62 @@
+"""What became of the lines of a comment. Blocks: call it in a thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairlead.server.review.line_moves import moved_to, nearest
+from fairlead.server.review.session_files import SessionFiles
+from fairlead.server.working_files import path_of_id
+from fairlead.store.tables.comments import Comment
+
+__all__ = ["FOLLOWED_BYTES", "Place", "followed_content", "place_of", "text_lines"]
+
+FOLLOWED_BYTES = 2 * 1024 * 1024
+"""Lines of larger files are not followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the lines of a comment are."""
+
+    lines: str
+    """`same`, `changed`, `deleted` (the file), or `unknown`."""
+    now: int | None = None
+    """The number of the first line now, if the lines are the same."""
+
+
+def followed_content(files: SessionFiles, file: str) -> bytes | None:
+    """The content of a commented file; None if there is none or it is too large."""
+    content = files.read(path_of_id(file) or "", FOLLOWED_BYTES + 1)
+    return None if content is None or len(content) > FOLLOWED_BYTES else content
+
+
+def place_of(files: SessionFiles, comment: Comment, sent: bytes | None) -> Place:
+    """Where the lines of a comment are now; `sent` is the file when the review was sent."""
+    if files.size(path_of_id(comment.file) or "") is None:
+        return Place("deleted")
+    content = followed_content(files, comment.file)
+    if content is None:
+        return Place("unknown")
+    if comment.side == "old":
+        if sent is None:
+            return Place("unknown")
+        return Place("same" if content == sent else "changed")
+    now, code = text_lines(content), comment.code.split("\n")
+    if sent is None:
+        start = nearest(now, code, comment.start)
+        return Place("changed") if start is None else Place("same", start)
+    before = text_lines(sent)
+    anchor = nearest(before, code, comment.start)
+    if anchor is None:  # The file had changed before the review was sent.
+        return Place("changed")
+    moved = moved_to(before, now, anchor, anchor + len(code) - 1)
+    return Place("changed") if moved is None else Place("same", moved)
+
+
+def text_lines(content: bytes) -> list[str]:
+    """The lines as patches show them: split at line feeds only."""
+    lines = content.decode("utf-8", "replace").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines

@@ -1,0 +1,1 @@
+"""The results of a session's work: what changed in its folder. Read over HTTP, on request."""
