@@ -1,14 +1,16 @@
-"""A CLI that does what its prompt says, and keeps a record of all it was told.
+"""A CLI that executes the steps in its prompt, and records every line that it receives.
 
     agent.py LOG [flags of the CLI …]
 
 A prompt is a text, answered by itself, or JSON with a list of steps:
   {"say": text}  {"flood": n}  {"ask": {"id", "tool", "input", "suggestions"}}  {"wait": n}
   {"die": code}  {"kill": signal}  {"withdraw": id}  {"line": object}  {"drip": [n, seconds]}
-  {"pile": [n, letters]}
+  {"pile": [n, characters]}  {"file": path} for lines that are too long for a prompt
+  {"cost": total} for the total that the results from now on report
   {"reply": {subtype: response}} for control requests that come later
-LOG gets one JSON line for argv and one for each line on stdin. If AGENT_FILES names a folder, the
-prompts are kept there too, as the CLI keeps a session, so that a server finds it resumable.
+LOG gets one JSON line for argv, one for the names of its MCP servers, and one for each line on
+stdin. If AGENT_FILES names a folder, the prompts are stored there too, as the CLI stores a
+session, so that a server can resume it.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def keep_prompt(session: str, message: dict[str, Any]) -> None:
 
 
 def flag(name: str) -> str | None:
-    return next((one.split("=", 1)[1] for one in FLAGS if one.startswith(f"{name}=")), None)
+    return next((each.split("=", 1)[1] for each in FLAGS if each.startswith(f"{name}=")), None)
 
 
 def session_id() -> str:
@@ -61,6 +63,7 @@ def session_id() -> str:
 
 class Agent:
     def __init__(self) -> None:
+        self.total_usd = 0.01
         self.session = session_id()
         self.steps: list[dict[str, Any]] = []
         self.answers = 0
@@ -132,6 +135,11 @@ class Agent:
             self.replies.update(value)
         elif verb == "line":
             write(value)
+        elif verb == "cost":
+            self.total_usd = value
+        elif verb == "file":
+            with open(value) as lines:
+                sys.stdout.write(lines.read())
         elif verb == "die":
             sys.stdout.flush()
             sys.stderr.write("fatal: told to\n")
@@ -183,6 +191,7 @@ class Agent:
             "input": value.get("input", {"command": "true"}),
             "tool_use_id": value.get("tool_use_id", f"toolu_{value['id']}"),
             "permission_suggestions": value.get("suggestions", []),
+            **value.get("more", {}),
         }
         write({"type": "control_request", "request_id": value["id"], "request": request})
 
@@ -191,7 +200,7 @@ class Agent:
         self.steps, self.needed, self.answers = [], 0, 0
         self.line(
             type="result", subtype=subtype, is_error=subtype != "success", result=text,
-            total_cost_usd=0.01, num_turns=1,
+            total_cost_usd=self.total_usd, num_turns=1,
         )  # fmt: skip
         self.next_turn()
 
@@ -207,6 +216,10 @@ def main() -> None:
         print("2.1.325 (Claude Code)")  # noqa: T201
         return
     keep({"argv": FLAGS, "cwd": os.getcwd()})
+    for flag in FLAGS:
+        if flag.startswith("--mcp-config="):
+            with open(flag.partition("=")[2], encoding="utf-8") as file:
+                keep({"mcp": sorted(json.load(file)["mcpServers"])})
     agent = Agent()
     for line in sys.stdin:
         keep(json.loads(line))

@@ -25,6 +25,6 @@ def cli_file(stage: Stage, cli_id: str, cwd: str) -> Path:
         {**common, "type": "assistant", "uuid": second, "parentUuid": first, "message": said},
     ]
     path = folder / f"{cli_id}.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     os.utime(path, (1_000_000.0, 1_000_000.0))
     return path

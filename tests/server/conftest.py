@@ -8,14 +8,15 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 import websockets
 
-from fairlead.host.options import Options
-from fairlead.host.process import Graces
+from fairlead.host.options.options import Options
+from fairlead.host.process.process import Graces
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.service import Service, open_service
@@ -45,7 +46,7 @@ class Served:
 
         def ask() -> tuple[int, bytes, dict[str, str]]:
             try:
-                with urllib.request.urlopen(request, timeout=10) as answer:
+                with urllib.request.urlopen(request, timeout=60) as answer:
                     return answer.status, answer.read(), dict(answer.headers)
             except urllib.error.HTTPError as refusal:
                 return refusal.code, refusal.read(), dict(refusal.headers)
@@ -54,7 +55,7 @@ class Served:
 
     async def token(self, role: str = "owner") -> str:
         """A token for a new device."""
-        return (await self.service.doors.make_device("a test", role)).token
+        return (await self.service.devices.make_device("a test", role)).token
 
     async def client(self, role: str = "owner", **hello: Any) -> Client:
         """A connected client that has said hello."""
@@ -85,12 +86,13 @@ class Client:
 
     async def hear(self, kind: str | None = None, **wanted: Any) -> dict[str, Any]:
         """The next message of a kind with these fields; others are passed by."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 message: dict[str, Any] = json.loads(await self.socket.recv())
                 fits = kind is None or message["type"] == kind
                 if fits and all(message.get(name) == value for name, value in wanted.items()):
                     return message
+                assert message["type"] != "bye", message
 
     async def intend(self, kind: str, *, n: int | None = None, **fields: Any) -> dict[str, Any]:
         """Send an intent and wait for its result."""
@@ -131,19 +133,34 @@ class Client:
                     return dict(change["fields"])
 
 
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
-    project = tmp_path / "project"
-    project.mkdir()
-    launcher = python_launcher(tmp_path / "claude-scripted", AGENT, tmp_path / "agent.log")
+@asynccontextmanager
+async def serving(folder: Path, limits: Limits, **more: Any) -> AsyncIterator[Served]:
+    """A server below a folder, with these limits; what an earlier one left there is used.
+
+    `more` are further arguments of `open_service`.
+    """
+    project = folder / "project"
+    project.mkdir(exist_ok=True)
+    launcher = python_launcher(folder / "claude-scripted", AGENT, folder / "agent.log")
     async with open_service(
-        data=tmp_path / "data",
+        data=folder / "data",
         options=Options(agent=launcher, graces=QUICK),
         agent="scripted",
-        limits=Limits(hello_s=0.5),
-        policy=Policy(roots=(tmp_path,)),
+        limits=limits,
+        policy=Policy(roots=(folder,)),
+        **more,
     ) as service:
         running = asyncio.create_task(service.run())
         yield Served(service, project)
         service.stop()
         await asyncio.wait_for(running, 30)
+
+
+PATIENT = Limits(hello_s=30.0, analysis_s=30.0)
+"""Deadlines that a client and a server in one overloaded process still meet."""
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    async with serving(tmp_path, PATIENT) as made:
+        yield made

@@ -5,7 +5,16 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from fairlead.transcript.changes import Add, Append, Change, Remove, Replace, Set, apply, units
+from fairlead.transcript.state.changes import (
+    Add,
+    Append,
+    Change,
+    Remove,
+    Replace,
+    Set,
+    apply,
+    units,
+)
 
 WORDS = ("a", "ä", "😀", "one two", "\n", "日本", "")
 

@@ -12,7 +12,7 @@ import struct
 __all__ = ["KEY", "RawSocket", "ask", "status_of", "upgrade"]
 
 KEY = base64.b64encode(b"0123456789abcdef").decode()
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 async def ask(port: int, head: str, body: bytes = b"") -> str:

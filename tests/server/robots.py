@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from fairlead.server.hub import Hub
-from fairlead.server.messages import Changes, FromServer, Page, Problem, Snapshot
-from fairlead.transcript.changes import apply
+from fairlead.server.hub.hub import Hub
+from fairlead.server.protocol.messages import Changes, FromServer, Page, Problem, Snapshot
+from fairlead.transcript.state.changes import apply
 
 
 class Robot:
@@ -75,7 +75,7 @@ class Robot:
 
     def take(self, messages: list[FromServer], now: float) -> None:
         """Apply messages as they would come over a socket."""
-        self.bytes_at_once = sum(len(msgspec.json.encode(one)) for one in messages)
+        self.bytes_at_once = sum(len(msgspec.json.encode(message)) for message in messages)
         for message in messages:
             plain = msgspec.json.decode(msgspec.json.encode(message))
             if isinstance(message, Snapshot):

@@ -12,24 +12,24 @@ from typing import Any
 
 import msgspec
 
-from fairlead.host.options import Options
-from fairlead.host.process import Graces
-from fairlead.server.intents import Intent, NewSession, Send
+from fairlead.host.options.options import Options
+from fairlead.host.process.process import Graces
+from fairlead.server.intents.registry import Registry
 from fairlead.server.limits import Limits
-from fairlead.server.live_session import LiveSession
-from fairlead.server.messages import LOBBY, IntentResult
 from fairlead.server.policy import Policy
-from fairlead.server.registry import Registry
-from fairlead.store.devices import Device
-from fairlead.store.imports import CliSessions
+from fairlead.server.protocol.intents import Intent, NewSession, Send
+from fairlead.server.protocol.messages import LOBBY, IntentResult
+from fairlead.server.session.live_session import LiveSession
+from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables.devices import Device
 from tests.launching import python_launcher
 from tests.server.robots import Robot
 from tests.waiting import until
 
 AGENT = Path(__file__).with_name("agent.py")
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def device(role: str = "owner", name: str = "desk") -> Device:
@@ -56,7 +56,7 @@ class Stage:
         self.log = folder / "agent.log"
         self.projects = folder / "cli-projects"
         self.store = store or SqliteStore(folder / "data")
-        self.limits = limits or Limits(restart_delays_s=(0.0,), store_retry_s=0.1)
+        self.limits = limits or Limits(restart_delays_s=(0.0,), store_retry_s=0.1, analysis_s=30.0)
         self.policy = policy or Policy(roots=(folder,))
         self.agent = agent or python_launcher(folder / "claude-scripted", AGENT, self.log)
         self.cli = CliSessions(self.projects) if cli else None
@@ -68,7 +68,7 @@ class Stage:
 
     async def __aenter__(self) -> Stage:
         await self.store.start()
-        options = Options(agent=self.agent, graces=QUICK, control_timeout=10.0)
+        options = Options(agent=self.agent, graces=QUICK, control_timeout=30.0)
         self.registry = Registry(
             self.store,
             limits=self.limits,
@@ -136,19 +136,19 @@ class Stage:
             return []
         entries = [json.loads(line) for line in self.log.read_text().splitlines()]
         if kind == "argv":
-            return [one for one in entries if "argv" in one]
-        return [one for one in entries if kind is None or one.get("type") == kind]
+            return [each for each in entries if "argv" in each]
+        return [each for each in entries if kind is None or each.get("type") == kind]
 
     def answers(self) -> dict[str, dict[str, Any]]:
         """The answers the agent got, by request."""
         return {
-            one["response"]["request_id"]: one["response"].get("response", {})
-            for one in self.told("control_response")
+            each["response"]["request_id"]: each["response"].get("response", {})
+            for each in self.told("control_response")
         }
 
     def prompts(self) -> list[str]:
         """The prompts the agent got, as texts."""
-        return [one["message"]["content"][0]["text"] for one in self.told("user")]
+        return [each["message"]["content"][0]["text"] for each in self.told("user")]
 
     async def robot(self, document: str, name: str = "robot", window: int = 500) -> Robot:
         """A client that follows a document."""
@@ -159,7 +159,8 @@ class Stage:
 
     def lobby(self, to: str) -> dict[str, dict[str, Any]]:
         """The rows of a list of the lobby."""
-        return {row["id"]: row for row in msgspec.to_builtins(self.registry.lobby.section(to))}
+        rows = msgspec.json.decode(msgspec.json.encode(self.registry.lobby.section(to)))
+        return {row["id"]: row for row in rows}
 
 
 __all__ = ["AGENT", "LOBBY", "PATIENCE_S", "Stage", "device"]

@@ -12,9 +12,9 @@ import pytest
 
 from fairlead.errors import OptionError
 from fairlead.permissions.audit import input_sha256
-from fairlead.server.intents import Decide, NewSession, Restart, SetMode
-from fairlead.server.messages import FromClient, IntentResult
 from fairlead.server.policy import MODES, Policy
+from fairlead.server.protocol.intents import Decide, NewSession, Restart, SetMode
+from fairlead.server.protocol.messages import FromClient, IntentResult
 from tests.server.conftest import Served
 from tests.server.stage import Stage, device
 from tests.waiting import until
@@ -173,7 +173,7 @@ async def test_R11_of_many_pairs_of_answers_each_request_gets_exactly_one(tmp_pa
 
 
 @pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("decision", ["allow", "allow_edited", "always", "never", "deny"])
+@pytest.mark.parametrize("decision", ["allow", "allow_edited", "always", "deny_always", "deny"])
 async def test_R8_who_may_decide_what(tmp_path: Path, role: str, decision: str) -> None:
     suggestion = {
         "type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "make:*"}],
@@ -186,7 +186,7 @@ async def test_R8_who_may_decide_what(tmp_path: Path, role: str, decision: str) 
         more: dict[str, Any] = {}
         if decision == "allow_edited":
             more["input"] = {"command": "make -n"}
-        if decision in ("always", "never"):
+        if decision in ("always", "deny_always"):
             more["choices"] = (0,)
         result = await stage.act(decide(session, row, decision, **more), device(role, role))
         needed = "operator" if decision == "allow_edited" else "approver"
@@ -242,7 +242,7 @@ async def test_R10_no_suggestion_of_the_cli_can_carry_more_than_was_offered(tmp_
             assert "mode auto" not in choice["label"]
             assert choice["role"] == ("approver" if choice["scope"] == "session" else "owner")
             assert choice["wide"] is True or "(make" in choice["label"]
-        beyond = [one["index"] for one in row["choices"] if one["scope"] != "session"]
+        beyond = [choice["index"] for choice in row["choices"] if choice["scope"] != "session"]
         for index in beyond:
             for role in ("approver", "operator"):
                 always = decide(session, row, "always", choices=(index,))
@@ -283,15 +283,15 @@ async def test_R9_no_control_request_passes_as_it_is(served: Served, subtype: st
         await client.say(**message)
         assert (await client.hear("error"))["code"] in ("bad_message", "unsupported_message")
     told = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [one["request"]["subtype"] for one in told if one.get("type") == "control_request"] == [
-        "initialize"
-    ]
-    assert [one for one in told if one.get("type") in ("user", "control_response")] == []
+    assert [
+        each["request"]["subtype"] for each in told if each.get("type") == "control_request"
+    ] == ["initialize"]
+    assert [each for each in told if each.get("type") in ("user", "control_response")] == []
 
 
 def test_R9_what_a_client_can_ask_for_is_a_closed_list() -> None:
-    kinds = sorted(one.__struct_config__.tag for one in FromClient.__args__)
-    assert kinds == ["ack", "close", "fetch", "hello", "intent", "look", "open"]
+    kinds = sorted(each.__struct_config__.tag for each in FromClient.__args__)
+    assert kinds == ["ack", "close", "fetch", "greet", "hello", "intent", "look", "open"]
 
 
 async def test_R10_permissions_are_switched_off_by_no_client_whatever_its_role(
@@ -308,10 +308,10 @@ async def test_R10_permissions_are_switched_off_by_no_client_whatever_its_role(
             assert new.code in ("forbidden", "bad_message"), mode
         assert (await stage.act(Restart(session=session))).ok
         for start in stage.told("argv"):
-            assert not [one for one in start["argv"] if "bypass" in one or "dangerously" in one]
+            assert not [each for each in start["argv"] if "bypass" in each or "dangerously" in each]
 
 
 def test_R10_the_command_has_no_ceiling_that_switches_permissions_off() -> None:
     assert "bypassPermissions" not in MODES
-    with pytest.raises((OptionError, Exception), match="switch permissions off"):
+    with pytest.raises((OptionError, Exception), match="disable permission checks"):
         Policy().check_mode("bypassPermissions")

@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import random
-import shlex
 import subprocess
 import sys
 import time
@@ -18,45 +17,27 @@ from typing import Any
 
 import msgspec
 import pytest
-import websockets
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.server.files import OutsideRoots, read_below
-from fairlead.server.intents import Intent, NewSession, Resume, SetEffort, SetModel
-from fairlead.server.library import ServerLibrary
+from fairlead.server.files import Folders, OutsideRoots, read_below
+from fairlead.server.http.library import ServerLibrary
+from fairlead.server.http.search.file_search import Finder, folders_like
 from fairlead.server.limits import Limits
-from fairlead.server.messages import FromClient
-from fairlead.server.policy import Policy
-from fairlead.server.session_rows import listed
-from fairlead.store.sessions import SessionRow
-from tests.launching import python_launcher
-from tests.server.conftest import Client, Served
-from tests.server.raw_requests import RawSocket, ask, frame, status_of, upgrade
-from tests.server.stage import AGENT, Stage
+from fairlead.server.protocol.intents import Intent, NewSession, Resume, SetEffort, SetModel
+from fairlead.server.protocol.messages import FromClient
+from fairlead.server.view.session_rows import listed
+from fairlead.store.tables.sessions import SessionRow
+from tests.server.conftest import Served
+from tests.server.dumping_agent import dumped, dumper
+from tests.server.endpoints import ENDPOINTS, enter
+from tests.server.raw_requests import ask, frame, status_of, upgrade
+from tests.server.stage import Stage
 
 CANARY = "the canary sings"
 
 # T-07
 
-DUMPER = """
-import json, os, sys, uuid
-log, *argv = sys.argv[1:]
-if "--version" in argv:
-    print("2.1.325 (Claude Code)")
-    sys.exit()
-fds = sorted(int(one) for one in os.listdir("/proc/self/fd"))
-with open(log, "a") as out:
-    entry = {"argv": argv, "env": dict(os.environ), "cwd": os.getcwd(), "fds": fds, "ppid": os.getppid()}
-    out.write(json.dumps(entry) + "\\n")
-for line in sys.stdin:
-    message = json.loads(line)
-    with open(log, "a") as out:
-        out.write(json.dumps({"stdin": message}) + "\\n")
-    if message["type"] == "control_request":
-        body = {"subtype": "success", "request_id": message["request_id"], "response": {"models": [{"value": "m"}]}}
-        print(json.dumps({"type": "control_response", "response": body}), flush=True)
-"""
 
 KNOWN_FLAGS = {
     "--output-format", "--input-format", "--verbose", "--permission-prompt-tool", "--model",
@@ -65,18 +46,6 @@ KNOWN_FLAGS = {
     "--fork-session", "--resume-session-at", "--setting-sources", "--disallowedTools",
     "--allowedTools", "--mcp-config",
 }  # fmt: skip
-
-
-def dumper(folder: Path) -> Path:
-    """A CLI that writes down how it was started."""
-    script = folder / "dumper.py"
-    script.write_text(DUMPER)
-    return python_launcher(folder / "claude-dumper", script, folder / "dump.log")
-
-
-def dumped(folder: Path) -> list[dict[str, Any]]:
-    path = folder / "dump.log"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 nasty = st.one_of(
@@ -105,9 +74,9 @@ def test_R9_no_word_of_a_client_becomes_a_flag_or_a_command(tmp_path: Path, data
         if name == "prompt" or data.draw(st.booleans(), label=f"with {name}")
     }
     asyncio.run(start_with(folder, fields))
-    made = {one.name for one in folder.iterdir()}
+    made = {each.name for each in folder.iterdir()}
     assert made <= {"agent.log", "claude-dumper", "data", "dump.log", "dumper.py", "project"}
-    assert [one.name for one in (folder / "project").iterdir()] == ["inner"]
+    assert [each.name for each in (folder / "project").iterdir()] == ["inner"]
 
 
 async def start_with(folder: Path, fields: dict[str, str]) -> None:
@@ -123,14 +92,14 @@ async def start_with(folder: Path, fields: dict[str, str]) -> None:
         intents: list[Intent] = [Resume(session=fields.get("resume", "x"))]
         if result.ok:
             session = result.result["session"]
-            await stage.until(lambda: any("argv" in one for one in dumped(folder)))
+            await stage.until(lambda: any("argv" in each for each in dumped(folder)))
             intents += [
                 SetModel(session=session, model=fields.get("model", "x")),
                 SetEffort(session=session, effort=fields.get("effort", "x")),
             ]
         for intent in intents:
             assert (await stage.act(intent)).code != "internal"
-        starts = [one for one in dumped(folder) if "argv" in one]
+        starts = [each for each in dumped(folder) if "argv" in each]
         for start in starts:
             check_start(start, stage.project, fields)
 
@@ -140,7 +109,7 @@ def check_start(start: dict[str, Any], project: Path, fields: dict[str, str]) ->
     for word in start["argv"]:
         flag = word.split("=", 1)[0]
         assert flag in KNOWN_FLAGS or word in ("stream-json", "stdio"), word
-    models = [one.split("=", 1)[1] for one in start["argv"] if one.startswith("--model=")]
+    models = [each.split("=", 1)[1] for each in start["argv"] if each.startswith("--model=")]
     assert models in ([], [fields.get("model")])
     assert fields["prompt"] == "" or fields["prompt"] not in start["argv"]
     assert Path(start["cwd"]).is_relative_to(project)
@@ -263,6 +232,113 @@ for n in range(10_000):
 """
 
 
+FLIP_ROOT = """
+import os, sys
+tree, outside = sys.argv[1:]
+for n in range(5_000):
+    os.rename(tree, tree + "-away")
+    os.symlink(outside, tree)
+    os.unlink(tree)
+    os.rename(tree + "-away", tree)
+"""
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_R9_a_root_swapped_for_a_link_while_it_is_read_gives_nothing_away(
+    tree: Path, pinned: bool
+) -> None:
+    """The session's folder itself becomes a link to another place and back, all the time."""
+    outside = tree.parent / "outside"
+    outside.mkdir()
+    (outside / "file").write_text(CANARY)
+    (outside / f"{CANARY}.txt").write_text("")
+    (tree / "file").write_text("good")
+    opening = Folders()
+    if pinned:
+        opening.pin(str(tree))
+    finder = Finder(fresh_s=0.0, opening=opening)
+    reads = 0
+    with subprocess.Popen([sys.executable, "-c", FLIP_ROOT, str(tree), str(outside)]) as flipping:
+        seen: set[bytes] = set()
+        names: set[str] = set()
+        while flipping.poll() is None or reads < 3_000:
+            reads += 1
+            try:
+                seen.add(opening.read(f"{tree}/file", [str(tree)], 100))
+            except OutsideRoots:
+                seen.add(b"refused")
+            names.update(each.path for each in finder.find(str(tree), "", 100)[0])
+            names.update(folders_like(f"{tree}/", [str(tree)], 100, opening))
+    assert flipping.returncode == 0
+    assert seen == {b"good", b"refused"}
+    assert not [name for name in names if CANARY in name]
+
+
+def test_R9_another_folder_moved_to_the_path_of_a_session_is_not_its_folder(tree: Path) -> None:
+    other = tree.parent / "other"
+    other.mkdir()
+    (other / "file").write_text(CANARY)
+    (tree / "file").write_text("good")
+    opening = Folders()
+    opening.pin(str(tree))
+    assert opening.read(f"{tree}/file", [str(tree)], 100) == b"good"
+    tree.rename(tree.parent / "moved")
+    other.rename(tree)
+    with pytest.raises(OutsideRoots):
+        opening.read(f"{tree}/file", [str(tree)], 100)
+    assert Finder(opening=opening).find(str(tree), "", 10)[0] == []
+    opening.pin(str(tree))
+    assert opening.read(f"{tree}/file", [str(tree)], 100) == CANARY.encode(), (
+        "a session began there"
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/proc/self/mem", "/proc/self/environ", "/proc/self/maps",
+     "/proc/self/fd/0", "/proc/self/cmdline", "/sys/kernel/notes", "/dev/zero", "/dev/full",
+     "/proc/kcore", "/proc/kmsg", "/proc/1/environ", "/", "//",
+     "/proc"],
+)  # fmt: skip
+def test_R9_nothing_of_the_kernel_is_a_file_though_everything_is_allowed(path: str) -> None:
+    with pytest.raises(OutsideRoots):
+        Folders().read(path, ["/"], 100)
+
+
+def test_R9_the_servers_own_folder_is_hidden_by_whatever_path(tree: Path) -> None:
+    data = tree / "data"
+    data.mkdir()
+    (data / "fairlead.db").write_text(CANARY)
+    (tree / "shown").write_text("good")
+    opening = Folders()
+    opening.hide(data)
+    (tree / "by-link").symlink_to(data)
+    for path in ("data/fairlead.db", "by-link/fairlead.db"):
+        for roots in (["/"], [str(tree)], [str(data)]):
+            with pytest.raises(OutsideRoots):
+                opening.read(str(tree / path), roots, 100)
+    assert opening.read(str(tree / "shown"), ["/"], 100) == b"good"
+    listed = [each.path for each in Finder(opening=opening).find(str(tree), "", 100)[0]]
+    assert "shown" in listed
+    assert not [path for path in listed if "fairlead.db" in path]
+    assert Finder(opening=opening).find(str(data), "", 100)[0] == []
+    assert folders_like(f"{data}/", ["/"], 10, opening) == []
+
+
+async def test_R9_files_of_the_kernel_and_of_the_server_are_not_found(
+    served: Served, tmp_path: Path
+) -> None:
+    """Over HTTP each is a 404 in words, and none a 500."""
+    client = await served.client()
+    await client.new_session()
+    bearer = {"Authorization": f"Bearer {await served.token()}"}
+    for path in ("/proc/self/mem", "/proc/self/environ", str(tmp_path / "data" / "fairlead.db"),
+                 "/dev/zero", "x" * 3_000, "%ff", "a%00b", "a/" * 1_000):  # fmt: skip
+        status, body, _ = await served.http(f"/api/files?path={path}", **bearer)
+        assert status == 404, path
+        assert b"File not found" in body
+
+
 def test_R9_a_root_that_became_a_link_is_no_root(tree: Path) -> None:
     other = tree.parent / "other"
     other.mkdir()
@@ -309,8 +385,8 @@ async def test_R9_a_forged_field_stops_the_whole_message(served: Served, tmp_pat
                 answer = await client.hear("error")
                 assert answer["code"] == "bad_message", forged
     told = [json.loads(line) for line in (tmp_path / "agent.log").read_text().splitlines()]
-    assert [one for one in told if one.get("type") == "user"] == []
-    assert len([one for one in told if one.get("type") == "control_response"]) == 0
+    assert [each for each in told if each.get("type") == "user"] == []
+    assert len([each for each in told if each.get("type") == "control_response"]) == 0
 
 
 @settings(
@@ -341,14 +417,6 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-async def hello(served: Served) -> RawSocket:
-    raw = await RawSocket.open(served.service.port)
-    token = await served.token()
-    await raw.text(json.dumps({"type": "hello", "protocol": 1, "token": token, "client": "c"}))
-    await raw.hear()
-    return raw
-
-
 BOMBS: dict[str, tuple[list[bytes], set[int]]] = {
     "20 MB in one frame": ([frame(b"x" * 20_000_000)], {1009, 1006}),
     "a length of 2**62": ([b"\x81\xff" + (2**62).to_bytes(8, "big") + b"abcd"], {1009, 1006}),
@@ -370,14 +438,15 @@ BOMBS: dict[str, tuple[list[bytes], set[int]]] = {
 }
 
 
+@pytest.mark.parametrize("path", ENDPOINTS)
 @pytest.mark.parametrize("name", BOMBS)
 async def test_R14_a_bomb_closes_its_own_socket_and_costs_nobody_else(
-    served: Served, name: str
+    served: Served, name: str, path: str
 ) -> None:
     pieces, codes = BOMBS[name]
     other = await served.client()
     await other.hear("welcome")
-    raw = await hello(served)
+    raw = await enter(served.service.port, await served.token(), path)
     before = resident()
     for piece in pieces:
         await raw.send(piece)
@@ -386,10 +455,11 @@ async def test_R14_a_bomb_closes_its_own_socket_and_costs_nobody_else(
     assert (await other.intend("new_session", cwd=str(served.project)))["ok"]
 
 
-async def test_R14_a_million_fragments_of_one_byte_cost_little(served: Served) -> None:
+@pytest.mark.parametrize("path", ENDPOINTS)
+async def test_R14_a_million_fragments_of_one_byte_cost_little(served: Served, path: str) -> None:
     other = await served.client()
     await other.hear("welcome")
-    raw = await hello(served)
+    raw = await enter(served.service.port, await served.token(), path)
     before = resident()
     await raw.send(frame(b"x", first=0x01))
     crumbs = frame(b"y", first=0x00) * 10_000
@@ -422,89 +492,7 @@ async def test_R14_an_upload_larger_than_allowed_is_not_even_read(served: Served
     assert resident() - before < 32 * 1024 * 1024
 
 
-# T-32
-
-ODD = {
-    "deep lists": "[" * 100_000,
-    "deep objects": '{"type":' * 50_000,
-    "deep and closed": '{"type":"open","document":' + "[" * 5_000 + "]" * 5_000 + "}",
-    "a huge number": '{"type":"ack","document":"lobby","seq":' + "9" * 10_000 + "}",
-    "an exponent": '{"type":"ack","document":"lobby","seq":1e999}',
-    "not a number": '{"type":"ack","document":"lobby","seq":NaN}',
-    "minus zero": '{"type":"ack","document":"lobby","seq":-0.0}',
-    "half a surrogate": '{"type":"open","document":"\\ud800"}',
-    "the other half": '{"type":"open","document":"\\udc00 x"}',
-    "a nul": '{"type":"open","document":"a\\u0000b"}',
-    "a nul as it is": '{"type":"open","document":"a\0b"}',
-    "twice the same key": '{"type":"open","type":"hello","document":"x"}',
-    "a byte order mark": '\ufeff{"type":"open","document":"x"}',
-    "nothing": "",
-    "blanks": " " * 1_000_000,
-    "many keys": "{" + ",".join(f'"k{n}":1' for n in range(100_000)) + "}",
-    "a long text": '{"type":"open","document":"' + "x" * 1_900_000 + '"}',
-    "bidi": '{"type":"open","document":"\u202e\u2066x"}',
-    "private and last": '{"type":"open","document":"\ue000\uffff\U0010ffff"}',
-    "a list": "[1,2,3]",
-    "a text": '"hello"',
-    "null": "null",
-    "__proto__": '{"type":"open","document":"x","__proto__":{"admin":true}}',
-}
-
-
-@pytest.mark.parametrize("name", ODD)
-async def test_R14_a_strange_text_is_answered_and_the_socket_lives(
-    served: Served, name: str
-) -> None:
-    client = await served.client()
-    await client.hear("snapshot", document="lobby")
-    for binary in (False, True):
-        await client.socket.send(ODD[name].encode() if binary else ODD[name])
-        answer = await client.hear()
-        while answer["type"] in ("changes", "pong"):
-            answer = await client.hear()
-        assert answer["type"] == "error", answer
-        assert len(json.dumps(answer)) < 4_000_000
-    assert (await client.intend("new_session", cwd=str(served.project)))["ok"]
-
-
-@pytest.mark.parametrize("name", ODD)
-async def test_R14_a_strange_text_does_not_end_the_bridge(served: Served, name: str) -> None:
-    client = Client(served, await served.token())
-    url = served.base.replace("http", "ws") + "/bridge"
-    client.socket = await websockets.connect(
-        url, additional_headers={"Authorization": f"Bearer {client.token}"}
-    )
-    for binary in (False, True):
-        await client.socket.send(ODD[name].encode() if binary else ODD[name])
-        assert (await client.hear())["type"] == "error"
-    await client.say(type="list_sessions")
-    assert (await client.hear())["subtype"] == "session_list"
-
-
-@pytest.mark.parametrize("name", ODD)
-async def test_R14_a_strange_line_of_the_cli_is_kept_and_the_session_goes_on(
-    tmp_path: Path, name: str
-) -> None:
-    text = ODD[name].replace("\n", " ")
-    odd = tmp_path / "odd.txt"
-    odd.write_text(text)
-    agent = python_launcher(
-        tmp_path / "claude-odd",
-        AGENT,
-        tmp_path / "agent.log",
-        before=f'[ "$1" = --version ] || {{ cat {shlex.quote(str(odd))}; echo; }}\n',
-    )
-    async with Stage(tmp_path, agent=agent, policy=Policy(roots=(tmp_path,))) as stage:
-        session = await stage.new(prompt="hello")
-        live = await stage.state(session, "idle")
-        assert stage.prompts() == ["hello"]
-        events = await stage.store.read(session, 0, 2_000)
-        if text.strip():
-            assert any(event.line.strip() == text.encode().strip() for event in events)
-        assert live.transcript.status.state == "idle"
-
-
 def test_R14_every_limit_has_a_number_and_a_name_in_one_file() -> None:
-    for name, value in ((one, getattr(Limits(), one)) for one in Limits.__dataclass_fields__):
+    for name, value in ((each, getattr(Limits(), each)) for each in Limits.__dataclass_fields__):
         values = value if isinstance(value, tuple) else (value,)
-        assert all(isinstance(one, int | float) and one >= 0 for one in values), name
+        assert all(isinstance(value, int | float) and value >= 0 for value in values), name

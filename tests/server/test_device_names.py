@@ -40,17 +40,17 @@ async def test_B34_a_device_is_renamed_for_everybody_at_once(served: Served) -> 
         fields = [
             c["fields"] for c in message["changes"] if c.get("id") == device and c["op"] == "set"
         ]
-        if any("connected" in one for one in fields):
-            assert not any("name" in one for one in fields)
+        if any("connected" in each for each in fields):
+            assert not any("name" in each for each in fields)
             break
-    stored = {one.id: one.name for one in await served.service.store.devices()}
+    stored = {device.id: device.name for device in await served.service.store.devices()}
     assert stored[device] == "the bridge"
 
 
 async def test_a_device_is_listed_as_soon_as_it_is_paired(served: Served) -> None:
     owner = await served.client()
     await owner.hear("snapshot", document="lobby")
-    asked = {"code": served.service.doors.issue_code("viewer"), "name": "phone"}
+    asked = {"code": served.service.devices.issue_code("viewer"), "name": "phone"}
     await served.http("/api/pair", method="POST", body=asked, origin=served.base)
     rows: list[dict[str, object]] = []
     while not rows:
@@ -61,9 +61,9 @@ async def test_a_device_is_listed_as_soon_as_it_is_paired(served: Served) -> Non
 
 async def test_B34_only_an_owner_names_devices_and_only_ones_that_are_there(served: Served) -> None:
     owner = await served.token()
-    paired = await served.service.doors.make_device("phone", "operator")
+    paired = await served.service.devices.make_device("phone", "operator")
     assert (await rename(served, paired.token, paired.device, "mine"))[0] == 403
     assert (await rename(served, owner, "nobody", "x"))[0] == 404
     assert (await rename(served, owner, paired.device, "   "))[0] == 400
-    await served.service.doors.revoke(paired.device)
+    await served.service.devices.revoke(paired.device)
     assert (await rename(served, owner, paired.device, "gone"))[0] == 404

@@ -10,8 +10,8 @@ import pytest
 
 from fairlead.errors import UsageError
 from fairlead.server.files import OutsideRoots, read_below
+from fairlead.server.http.uploads import Uploads
 from fairlead.server.limits import Limits
-from fairlead.server.uploads import Uploads
 from fairlead.wire.blocks import DocumentBlock, ImageBlock, TextBlock
 
 CANARY = b"the canary"
@@ -101,25 +101,25 @@ def test_B20_what_no_prompt_can_carry_is_refused(tmp_path: Path, content: bytes)
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
-        (b"\x89PNG" + bytes(300), "an image may have"),
-        (b"words " * 50, "name its path with @"),
-        (b"%PDF-1.7" + b"x" * 600, "a document may have"),
+        (b"\x89PNG" + bytes(300), "An image can have"),
+        (b"words " * 50, "Mention its path with @"),
+        (b"%PDF-1.7" + b"x" * 600, "A document can have"),
     ],
 )
 def test_B20_what_is_too_large_is_refused_with_what_to_do(
-    tmp_path: Path, content: bytes, words: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     limits = Limits(image_bytes=200, prompt_bytes=100, upload_bytes=500)
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError, match=message):
         Uploads(tmp_path / "u", limits).keep(content)
     assert not (tmp_path / "u").exists()
 
 
 @pytest.mark.parametrize("name", ["../secret", "", "missing", "a/b", "."])
 def test_B20_an_upload_is_found_by_our_id_only(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="no such upload"):
+    with pytest.raises(UsageError, match="Upload not found"):
         Uploads(tmp_path / "u", Limits()).block(name)
 
 

@@ -19,11 +19,11 @@ def dialog(kind: str) -> list[Any]:
 
 
 def answers(served: Served) -> list[Any]:
-    return [one["response"] for one in told(served, "control_response")]
+    return [each["response"] for each in told(served, "control_response")]
 
 
 def told(served: Served, kind: str) -> list[dict[str, Any]]:
-    return [one for one in log(served) if one.get("type") == kind]
+    return [each for each in log(served) if each.get("type") == kind]
 
 
 def log(served: Served) -> list[dict[str, Any]]:
@@ -44,11 +44,12 @@ async def test_B28_a_dialog_is_answered(served: Served, answer: str | None, repl
     session = await owner.new_session(dialog("refusal_fallback_prompt"))
     row = await client.pending(session)
     assert (row["kind"], row["details"]["payload"]) == ("dialog", PAYLOAD)
-    result = await client.intend("answer_dialog", session=session, request_id="d1", answer=answer)
+    common = {"session": session, "request_id": "d1", "input_sha256": row["input_sha256"]}
+    result = await client.intend("answer_dialog", **common, answer=answer)
     assert result["ok"], result
     await client.ending(session)
     assert answers(served)[-1]["response"] == reply
-    late = await client.intend("answer_dialog", session=session, request_id="d1", answer=None)
+    late = await client.intend("answer_dialog", **common, answer=None)
     assert late["code"] == "already_resolved"
 
 
@@ -58,17 +59,18 @@ async def test_B28_an_answer_that_a_dialog_does_not_know_is_refused(
 ) -> None:
     client = await served.client()
     session = await client.new_session(dialog(kind))
-    await client.pending(session)
+    seen = (await client.pending(session))["input_sha256"]
     wanted: dict[str, dict[str, Any]] = {
         "answer_dialog": {"answer": "rm -rf"},
         "answer_elicitation": {"action": "accept"},
-        "decide": {"input_sha256": "", "decision": "allow"},
+        "decide": {"decision": "allow"},
     }
+    common = {"session": session, "request_id": "d1", "input_sha256": seen}
     for intent, fields in wanted.items():
-        result = await client.intend(intent, session=session, request_id="d1", **fields)
+        result = await client.intend(intent, **common, **fields)
         assert result["code"] == "bad_message", intent
     assert answers(served) == []
-    closed = await client.intend("answer_dialog", session=session, request_id="d1")
+    closed = await client.intend("answer_dialog", **common)
     assert closed["ok"]
 
 
@@ -76,9 +78,9 @@ async def test_B28_the_cli_is_told_which_dialogs_can_be_shown(served: Served) ->
     client = await served.client()
     await client.ending(await client.new_session("hello"))
     (hello,) = [
-        one["request"]
-        for one in told(served, "control_request")
-        if one["request"]["subtype"] == "initialize"
+        each["request"]
+        for each in told(served, "control_request")
+        if each["request"]["subtype"] == "initialize"
     ]
     assert hello["supportedDialogKinds"] == ["refusal_fallback_prompt"]
 
@@ -112,13 +114,14 @@ async def test_B29_rules_and_servers_reach_the_cli_and_survive_a_restart(served:
     session = made["result"]["session"]
     await client.ending(session)
     assert (await client.intend("restart", session=session))["ok"]
-    starts = [one["argv"] for one in log(served) if "argv" in one]
+    starts = [each["argv"] for each in log(served) if "argv" in each]
     assert len(starts) == 2
     for argv in starts:
         text = "\n".join(argv)
         assert "WebFetch" in text
         assert "Bash(rm *)" in text
-        assert '"mine"' in text
+        assert "mine" not in text, "a configuration may hold secrets, and others can read argv"
+    assert [each["mcp"] for each in log(served) if "mcp" in each] == [["mine"], ["mine"]]
     rows = await served.http("/api/sessions", authorization=f"Bearer {client.token}")
     assert b"mine" not in rows[1]
 
@@ -157,7 +160,7 @@ async def test_B30_a_sign_in_gives_an_address_to_open(served: Served) -> None:
     back = "http://localhost:3118/callback?code=x&state=1"
     ended = await client.intend("mcp_sign_in", session=session, server="tracker", callback=back)
     assert ended["ok"]
-    asked = [one["request"] for one in told(served, "control_request")]
+    asked = [each["request"] for each in told(served, "control_request")]
     assert {
         "subtype": "mcp_oauth_callback_url",
         "serverName": "tracker",
@@ -189,7 +192,7 @@ async def test_a_refresh_asks_for_the_context_and_the_servers(served: Served) ->
     session = await session_with_server(owner, {})
     result = await client.intend("refresh", session=session)
     assert result["result"] == {"context": True, "servers": True}
-    subtypes = [one["request"]["subtype"] for one in told(served, "control_request")]
+    subtypes = [each["request"]["subtype"] for each in told(served, "control_request")]
     assert {"get_context_usage", "mcp_status"} <= set(subtypes)
 
 

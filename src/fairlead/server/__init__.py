@@ -1,1 +1,1 @@
-"""Many sessions, many clients: the server behind `fairlead serve`."""
+"""The server behind `fairlead serve`: many sessions, many clients."""

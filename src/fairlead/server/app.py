@@ -1,6 +1,7 @@
-"""All parts put together: the application that uvicorn runs.
+"""The ASGI application that uvicorn runs.
 
-Built from the table of routes and two sockets, inside the doorway. Nothing else is reachable.
+It consists of the table of routes and two sockets, behind the request filter. Nothing else is
+reachable.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from fairlead.server.doorway import Doorway
-from fairlead.server.http import Api
+from fairlead.server.access.access_tokens import AccessTokens
+from fairlead.server.access.middleware import RequestFilter
+from fairlead.server.access.proxies import TrustedProxies
+from fairlead.server.access.public_url import PublicUrl
+from fairlead.server.http.api import Api
+from fairlead.server.http.static import StaticFiles
 from fairlead.server.limits import Limits
-from fairlead.server.sockets import Sockets
-from fairlead.server.static import StaticFiles
+from fairlead.server.sockets.handshake import ACCESS
+from fairlead.server.sockets.sockets import Sockets
 
 __all__ = ["build"]
 
@@ -32,24 +37,35 @@ def build(
     static: StaticFiles,
     authorities: frozenset[str],
     limits: Limits,
+    proxies: TrustedProxies | None = None,
+    public: PublicUrl | None = None,
+    access: AccessTokens | None = None,
 ) -> ASGIApp:
-    """The whole application."""
+    """Build the application."""
 
     @asynccontextmanager
-    async def life(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         sockets.start()
         try:
             yield
         finally:
             await sockets.stop()
 
+    async def serve(websocket: WebSocket) -> None:
+        try:
+            await sockets.serve(websocket)
+        finally:
+            if access is not None:
+                access.end(websocket.scope.get(ACCESS))
+
     routes: list[BaseRoute] = [
-        Route(one.path, api.guarded(one), methods=[one.method]) for one in api.routes
+        Route(route.path, api.guarded(route), methods=[route.method]) for route in api.routes
     ]
     routes += [
-        WebSocketRoute("/ws", sockets.serve),
+        WebSocketRoute("/ws", serve),
         WebSocketRoute("/bridge", bridge),
         Route("/", static.page),
         Route("/{name:path}", static.file),
     ]
-    return Doorway(Starlette(routes=routes, lifespan=life), authorities, limits)
+    app = Starlette(routes=routes, lifespan=lifespan)
+    return RequestFilter(app, authorities, limits, proxies, public)

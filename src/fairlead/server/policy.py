@@ -1,8 +1,8 @@
-"""What the operator of a server has laid down for every session: modes, folders, environment.
+"""The restrictions of the server's operator for every session: modes, folders, environment.
 
-`bypassPermissions` is no mode a client can ask for; it exists only as an option of whoever
-starts the server (rule R10), and then as the mode of all sessions. Pure but for looking at
-folders, because a path means what the file system says it means.
+Clients cannot select `bypassPermissions`. It exists only as an option for starting the server
+(rule R10), and then applies to all sessions. Pure except for checks of folders, because the file
+system determines where a path leads.
 """
 
 from __future__ import annotations
@@ -12,73 +12,96 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairlead.permissions.guard import Guard
+from fairlead.server.files import Folders
 from fairlead.server.refusal import Refusal
+from fairlead.server.trust import TrustBook
+from fairlead.server.worktree_settings import WorktreeSettings
+from fairlead.wire import modes
 
 __all__ = ["MODES", "Policy"]
 
-MODES = ("plan", "dontAsk", "default", "acceptEdits", "auto")
-"""The modes a client may ask for, from the one that lets least happen unasked."""
+MODES = tuple(mode for mode in modes.MODES if mode != "bypassPermissions")
+"""The modes that a client may select, from the least permissive to the most permissive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The bounds that no client can move."""
+    """The restrictions that no client can change."""
 
     roots: tuple[Path, ...] = ()
-    """Folders under which sessions may work; none means the user's home."""
+    """Folders under which sessions may work; empty means the user's home."""
     mode: str = "default"
-    """The mode of a new session that asks for none."""
+    """The mode of a new session that selects none."""
     mode_ceiling: str = "acceptEdits"
-    """The mode that lets most happen unasked which a client may choose."""
+    """The most permissive mode that a client may select."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Variables added to those of every CLI."""
+    """Additional environment variables of every CLI."""
     inherit_env: bool = True
     guard: Guard | None = None
-    """Rules of the operator that answer before a person is asked."""
+    """Rules of the operator, which answer before a person is asked."""
     wide_scopes: bool = True
-    """Whether an owner may write rules to settings files by an answer."""
+    """Whether an owner's answer may add rules to settings files."""
+    opening: Folders = field(default_factory=Folders, repr=False, compare=False)
+    """Opens the files and folders of sessions."""
+    trust: TrustBook = field(default_factory=TrustBook, repr=False, compare=False)
+    """Which repositories may run their own hooks and servers."""
+
+    worktrees: WorktreeSettings = field(default_factory=WorktreeSettings, repr=False, compare=False)
+    """Where new worktrees are made, and how they are prepared."""
 
     def check_mode(self, mode: str) -> str:
-        """The mode, if a client may ask for it."""
+        """Return the mode if a client may select it; refuses otherwise."""
         mode = "default" if mode == "manual" else mode
         if mode == "bypassPermissions":
             raise Refusal(
                 "forbidden",
-                "no client can switch permissions off; that is for who starts the server",
+                "Clients cannot disable permission checks; only the person who starts the server can.",
             )
         if mode not in MODES:
-            raise Refusal("bad_message", f"there is no mode {mode!r}; {', '.join(MODES)}")
+            raise Refusal(
+                "bad_message", f"Unknown mode {mode!r}. The modes are {', '.join(MODES)}."
+            )
         if not self.allows_mode(mode):
-            said = f"the mode {mode!r} is above what this server allows ({self.mode_ceiling})"
-            raise Refusal("forbidden", said)
+            message = f"The mode {mode!r} is more permissive than this server allows ({self.mode_ceiling})."
+            raise Refusal("forbidden", message)
         return mode
 
     def allows_mode(self, mode: str) -> bool:
-        """Whether a mode is one that clients may choose, and not above the ceiling."""
+        """Whether clients may select a mode, and it is not above the ceiling."""
         ceiling = MODES.index(self.mode_ceiling) if self.mode_ceiling in MODES else 0
         return mode in MODES and MODES.index(mode) <= ceiling
 
     @property
     def folders(self) -> list[Path]:
-        """The folders under which sessions may work, as the file system knows them."""
-        return [root.resolve() for root in self.roots or (Path.home(),)]
+        """The real paths of the folders under which sessions may work."""
+        return [_real(root) for root in self.roots or (Path.home(),)]
 
     def check_folder(self, cwd: str) -> str:
         """The real path of a folder that a session may work in."""
         if not cwd or "\0" in cwd:
-            raise Refusal("bad_message", "a session needs a folder to work in")
+            raise Refusal("bad_message", "A session needs a folder to work in.")
         path = Path(cwd).expanduser()
         if not path.is_absolute():
-            raise Refusal("bad_message", f"{cwd!r} is not an absolute path")
+            raise Refusal("bad_message", f"{cwd!r} is not an absolute path.")
         try:
             real = path.resolve(strict=True)
         except (OSError, RuntimeError):
-            raise Refusal("not_found", f"there is no folder {cwd!r}") from None
+            raise Refusal("not_found", f"Folder {cwd!r} not found.") from None
         if not real.is_dir():
-            raise Refusal("not_found", f"{cwd!r} is not a folder")
+            raise Refusal("not_found", f"{cwd!r} is not a folder.")
         roots = self.folders
-        # Whole components: `/home/me-evil` is not under `/home/me` (finding 8 of the threats).
+        # Compare whole components: `/home/me-evil` is not under `/home/me`.
         if not any(real == root or root in real.parents for root in roots):
             allowed = ", ".join(str(root) for root in roots)
-            raise Refusal("forbidden", f"sessions may work under {allowed}; {cwd!r} is not there")
+            raise Refusal(
+                "forbidden",
+                f"{cwd!r} is outside the folders in which sessions may work: {allowed}.",
+            )
         return str(real)
+
+
+def _real(root: Path) -> Path:
+    try:
+        return root.resolve()
+    except (OSError, RuntimeError):
+        return root  # It is being replaced; files below it are checked when they are opened.

@@ -1,4 +1,4 @@
-"""Why an intent was not carried out: a code of `messages.Problem`, words, and facts."""
+"""Why an intent was refused: a code of `messages.Problem`, a message, and details."""
 
 from __future__ import annotations
 

@@ -1,111 +1,152 @@
-"""A whole server: store, registry, doors, sockets, API, and uvicorn around them.
+"""Assembles a server: store, registry, devices, sockets, API, and uvicorn around them.
 
-    async with Service(data=folder, options=Options(agent="claude")) as service:
+    options = Options(agent="claude")
+    async with open_service(data=folder, options=options, agent="claude") as service:
         print(service.launch_link())
         await service.run()
 
-The one place where everything is put together; it decides nothing itself.
+All parts are connected here; this module makes no decisions itself.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-import socket as sockets_of_the_system
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import uvicorn
 
-from fairlead.errors import OptionError, UsageError
-from fairlead.host.options import Options
+from fairlead.errors import OptionError
+from fairlead.host.options.options import Options
+from fairlead.host.options.private_files import private_base
+from fairlead.server.access.device_keys import DeviceKeys
+from fairlead.server.access.devices import DeviceRegistry
+from fairlead.server.access.proxies import TrustedProxies
+from fairlead.server.access.public_url import PublicUrl
+from fairlead.server.access.request_checks import allowed_authorities
 from fairlead.server.app import build
-from fairlead.server.bridge import Bridge
-from fairlead.server.cli_index import CliIndex
-from fairlead.server.connections import impatient, impatient_websocket
-from fairlead.server.doors import Doors
-from fairlead.server.gatekeeper import allowed_authorities
-from fairlead.server.http import Api
-from fairlead.server.library import ServerLibrary
+from fairlead.server.bridge.bridge import Bridge
+from fairlead.server.budgets.budget_routes import BudgetRoutes
+from fairlead.server.budgets.budgets import Budgets
+from fairlead.server.http.api import Api
+from fairlead.server.http.export.recording_routes import RecordingRoutes
+from fairlead.server.http.folder_routes import FolderRoutes
+from fairlead.server.http.library import ServerLibrary
+from fairlead.server.http.limit_routes import LimitRoutes
+from fairlead.server.http.mention_routes import MentionRoutes
+from fairlead.server.http.page_routes import PageRoutes
+from fairlead.server.http.pair_routes import PairRoutes
+from fairlead.server.http.reach import reach_of
+from fairlead.server.http.routes import Route
+from fairlead.server.http.search.cli_index import CliIndex
+from fairlead.server.http.static import StaticFiles
+from fairlead.server.http.uploads import Uploads
+from fairlead.server.http.usage import Usage
+from fairlead.server.http.whole_items import WholeItems
+from fairlead.server.intents.registry import Registry
+from fairlead.server.limit_book import FILE as LIMITS_FILE
 from fairlead.server.limits import Limits
-from fairlead.server.lobby_rows import Progress
-from fairlead.server.page_routes import PageRoutes
-from fairlead.server.pair_routes import PairRoutes
+from fairlead.server.listeners import LOOPBACK, listen
+from fairlead.server.notices.notices import Notices
 from fairlead.server.policy import Policy
-from fairlead.server.reach import reach_of
-from fairlead.server.registry import Registry
-from fairlead.server.sockets import Sockets
-from fairlead.server.static import StaticFiles
-from fairlead.server.uploads import Uploads
-from fairlead.server.usage import Usage
-from fairlead.server.whole_items import WholeItems
-from fairlead.store.imports import CliSessions
+from fairlead.server.protocol.lobby_rows import Progress
+from fairlead.server.schedules.schedule_routes import ScheduleRoutes
+from fairlead.server.schedules.schedules import Schedules
+from fairlead.server.sockets.connections import SocketConnections
+from fairlead.server.sockets.sockets import Sockets
+from fairlead.server.sockets.uvicorn_limits import limited_http_protocol, limited_websocket_protocol
+from fairlead.server.store_opening import opened_store
+from fairlead.server.workbench.change_routes import ChangeRoutes
+from fairlead.server.workbench.content_routes import ContentRoutes
+from fairlead.server.workbench.file_routes import FileRoutes
+from fairlead.server.workbench.git_routes import GitRoutes
+from fairlead.server.workbench.playback import PlaybackRoutes
+from fairlead.server.workbench.review_routes import ReviewRoutes
+from fairlead.store.cli_files.imports import CliSessions
+from fairlead.store.log import StoreUnavailable
+from fairlead.store.revocations import RevocationFile
 from fairlead.store.sqlite import SqliteStore
 from fairlead.wire.blocks import Block
 
 __all__ = ["Address", "Service", "open_service"]
 
-BACKLOG = 128
-"""Connections that wait to be accepted. asyncio tries as many times in a row, and when there is no
-file left it complains as often, so that more would make a bad moment worse (F-48)."""
+ACCEPTED_AT_ONCE = 32
+"""How often asyncio accepts in a row before it reads. When there are no file handles left, it logs
+as often, so a higher number would make an overload worse (F-48)."""
 
-COMPLAIN_EVERY_S = 10.0
+QUEUE = 512
+"""Connections that wait in the system's queue to be accepted."""
+
+ACCEPT_WARNING_EVERY_S = 10.0
 
 log = logging.getLogger("fairlead")
-
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a server listens, and how it may be called."""
+    """Where a server listens, and the names that it accepts."""
 
     host: str = "127.0.0.1"
     port: int = 0
-    """0 takes a free one."""
+    """0 selects a free port."""
     names: tuple[str, ...] = ()
-    """More names that clients may call it by."""
+    """Additional names that clients may use for it."""
     certificate: Path | None = None
     key: Path | None = None
     plain_http: bool = False
-    """The operator understands that anybody on the network can read everything."""
+    """The operator accepts that everyone on the network can read everything."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks whose forwarded headers are trusted."""
+    public_url: str | None = None
+    """Where clients connect, if that is a proxy's address: `https://name[:port][/path]`."""
 
     def __post_init__(self) -> None:
         if self.host not in LOOPBACK and self.certificate is None and not self.plain_http:
             raise OptionError(
                 "host",
-                f"{self.host} can be reached from other machines, and without TLS anybody on the "
-                "way can read and take over your sessions.",
+                f"{self.host} can be reached from other machines, and without TLS anyone on the "
+                "network path can read and take over your sessions.",
                 "Give --certificate and --key, or --i-understand-plain-http.",
             )
+        TrustedProxies(self.trusted_proxies)
+        if self.public_url is not None:
+            PublicUrl.parse(self.public_url)
 
     @property
     def secure(self) -> bool:
-        """Whether it speaks TLS."""
+        """Whether it uses TLS."""
         return self.certificate is not None
 
 
 @dataclass(slots=True, kw_only=True)
 class Service:
-    """A server that is put together and listens."""
+    """An assembled server that listens."""
 
     address: Address
     port: int
     registry: Registry
     store: SqliteStore
-    doors: Doors
+    devices: DeviceRegistry
     sockets: Sockets
+    notices: Notices
+    budgets: Budgets
+    schedules: Schedules
     _server: uvicorn.Server
-    _listener: sockets_of_the_system.socket
+    _listeners: list[socket]
     _stopping: asyncio.Task[None] | None = None
 
     @property
     def base_url(self) -> str:
-        """Where a browser finds it: under a name that it answers to."""
+        """The address for a browser, under a name that the server accepts."""
+        if self.address.public_url is not None:
+            return PublicUrl.parse(self.address.public_url).base
         scheme = "https" if self.address.secure else "http"
         host = self.address.host
         if host in ("0.0.0.0", "::"):
@@ -113,26 +154,26 @@ class Service:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def launch_link(self, role: str = "owner", user: int | None = None) -> str:
-        """The address with a one-time code in its fragment, which no server ever sees.
+        """The address with a one-time code in its fragment, which browsers send to no server.
 
-        With `user`, only that user of this machine can use it.
+        With `user`, only that local user can use it.
         """
-        return f"{self.base_url}/#code={self.doors.issue_code(role, user)}"
+        return f"{self.base_url}/#code={self.devices.issue_code(role, user)}"
 
     async def run(self) -> None:
         """Serve until `stop`."""
-        asyncio.get_running_loop().set_exception_handler(_Complaints())
-        await self._server.serve(sockets=[self._listener])
+        asyncio.get_running_loop().set_exception_handler(_LoopErrors())
+        await self._server.serve(sockets=self._listeners)
 
     def stop(self) -> None:
-        """End, cleanly; a second call ends at once."""
+        """Stop cleanly; a second call stops at once."""
         if self._stopping is not None:
             self._server.should_exit = self._server.force_exit = True
             return
-        self._stopping = asyncio.get_running_loop().create_task(self._say_goodbye())
+        self._stopping = asyncio.get_running_loop().create_task(self._stop_sockets())
 
-    async def _say_goodbye(self) -> None:
-        """Before uvicorn closes the sockets, whose clients would take it for a lost network."""
+    async def _stop_sockets(self) -> None:
+        """Close the sockets before uvicorn does, which clients would treat as a network failure."""
         await self.sockets.stop()
         self._server.should_exit = True
 
@@ -147,78 +188,155 @@ async def open_service(
     policy: Policy | None = None,
     limits: Limits | None = None,
     projects: Path | None = None,
+    new_database: bool = False,
+    push_to_loopback: bool = False,
 ) -> AsyncIterator[Service]:
-    """Put a server together; `projects` is where the CLI keeps its own sessions."""
+    """Assemble a server; `projects` is the folder of the CLI's own sessions.
+
+    `new_database` moves a database that cannot be used aside and creates an empty one.
+    `push_to_loopback` is for tests: it allows a push service on this machine.
+    """
     address, limits = address or Address(), limits or Limits()
-    listener = _listen(address)
-    port = int(listener.getsockname()[1])
+    proxies = TrustedProxies(address.trusted_proxies)
+    public = PublicUrl.parse(address.public_url) if address.public_url is not None else None
+    listeners = listen(address.host, address.port, QUEUE)
+    port = int(listeners[0].getsockname()[1])
     async with AsyncExitStack() as stack:
-        stack.callback(listener.close)
-        store = await stack.enter_async_context(SqliteStore(data))
-        doors = Doors(store, limits)
+        for listener in listeners:
+            stack.callback(listener.close)
+        store = await stack.enter_async_context(opened_store(data, new_database=new_database))
+        devices = DeviceRegistry(
+            store,
+            limits,
+            revocation_file=RevocationFile(data / "revoked-devices"),
+            keys=DeviceKeys.stored_in(data / "device-secret"),
+        )
+        stack.push_async_callback(devices.revocations.close)
+        await devices.revocations.start()
         uploads = Uploads(data / "uploads", limits)
 
         async def upload(upload_id: str, name: str) -> Block:
             return await asyncio.to_thread(uploads.block, upload_id, name)
 
-        async def revoke(device: str) -> bool:
-            revoked = await doors.revoke(device)
-            await sockets.cut_off(device)
-            await bridge.cut_off(device)
-            return revoked
-
         cli = CliSessions(projects, store) if projects is not None else None
         registry = Registry(
             store,
             limits=limits,
-            policy=policy,
+            policy=_loaded(policy or Policy(), data),
             options=options,
             cli=cli,
             upload=upload,
-            revoke=revoke,
+            revoke=devices.revoke,
             version=version("fairlead"),
         )
+        notices = Notices(data, store, registry, devices, limits, loopback=push_to_loopback)
+        await notices.load()
+        budgets = Budgets(store, registry.sessions, notices.outbox)
+        await budgets.load()
+        registry.limit_book.load(data / LIMITS_FILE)
         await stack.enter_async_context(registry)
-        doors.announce = registry.paired
+        await stack.enter_async_context(notices)
+        stack.push_async_callback(_end, asyncio.create_task(budgets.run()))
+        schedules = Schedules(store, registry.sessions, registry)
+        with contextlib.suppress(StoreUnavailable):  # The server says that it cannot store.
+            await schedules.start()
+        stack.push_async_callback(_end, asyncio.create_task(schedules.run()))
+        devices.announce = registry.paired
+        for device in devices.revocations.unstored:
+            registry.revoked(device)
+        connections = SocketConnections(registry, devices, limits)
+        devices.disconnect = connections.disconnect
         sockets = Sockets(
-            registry, doors, limits, version=version("fairlead"), agent=agent, epoch=store.epoch
+            registry,
+            devices,
+            connections,
+            limits,
+            version=version("fairlead"),
+            agent=agent,
         )
-        bridge = Bridge(registry, doors, limits)
+        bridge = Bridge(registry, devices, connections, limits)
         library = ServerLibrary(registry, store, lambda: sockets.count)
-        reach = reach_of(address.host, port, address.names, secure=address.secure)
+        reach = reach_of(
+            address.host,
+            port,
+            address.names,
+            secure=address.secure,
+            public=public.base if public is not None else None,
+        )
         pages = PageRoutes(
             names=library,
-            doors=doors,
+            devices=devices,
+            revoke=registry.revoke,
             log=store,
-            usage=Usage(data, lambda: store.epoch),
+            usage=Usage(data, lambda: f"{store.epoch}.{store.erased}"),
             reach=lambda: reach,
         )
         if cli is not None:
             index = CliIndex(
-                cli, store, data, own=library.own_cli_sessions, progress=_told(registry)
+                cli, store, data, own=library.own_cli_sessions, progress=_show_indexing(registry)
             )
-            indexing = asyncio.create_task(index.run())
-            stack.push_async_callback(_end, indexing)
-        pairing = PairRoutes(doors, limits)
-        more = (*pairing.routes, *pages.routes, *WholeItems(registry).routes)
+            stack.push_async_callback(_end, asyncio.create_task(index.run()))
+        more = (
+            *PairRoutes(devices, limits).routes,
+            *pages.routes,
+            *WholeItems(registry).routes,
+            *MentionRoutes(registry, library).routes,
+            *FolderRoutes(registry.policy, library.opening).routes,
+            *_workbench_routes(registry, library, store),
+            *notices.routes,
+            *BudgetRoutes(budgets).routes,
+            *LimitRoutes(registry.limit_book, registry.lobby.sessions).routes,
+            *ScheduleRoutes(schedules).routes,
+        )
         app = build(
-            api=Api(library, doors, uploads, limits, version("fairlead"), more),
+            api=Api(library, devices, uploads, limits, version("fairlead"), more),
             sockets=sockets,
             bridge=bridge.serve,
             static=StaticFiles(),
-            authorities=allowed_authorities(address.host, port, address.names),
+            authorities=allowed_authorities(address.host, port, address.names)
+            | ({public.authority} if public is not None else set()),
             limits=limits,
+            proxies=proxies,
+            public=public,
+            access=devices.access,
         )
         yield Service(
             address=address,
             port=port,
             registry=registry,
             store=store,
-            doors=doors,
+            devices=devices,
             sockets=sockets,
-            _server=uvicorn.Server(_config(app, address, limits)),
-            _listener=listener,
+            notices=notices,
+            budgets=budgets,
+            schedules=schedules,
+            _server=_Server(_config(app, address, limits)),
+            _listeners=listeners,
         )
+
+
+def _loaded(policy: Policy, data: Path) -> Policy:
+    """A policy with what owners chose before; clients never see the server's own files."""
+    policy.opening.hide(data)
+    policy.opening.hide(private_base())
+    policy.trust.load(data / "trusted-projects.json")
+    policy.worktrees.load(data / "worktree-settings.json")
+    return policy
+
+
+def _workbench_routes(
+    registry: Registry, library: ServerLibrary, store: SqliteStore
+) -> tuple[Route, ...]:
+    """The routes about the files that sessions change, and about sessions as files."""
+    return (
+        *ChangeRoutes(library).routes,
+        *ContentRoutes(registry).routes,
+        *ReviewRoutes(registry, store).routes,
+        *GitRoutes(registry).routes,
+        *FileRoutes(registry).routes,
+        *RecordingRoutes(registry).routes,
+        *PlaybackRoutes(registry, store).routes,
+    )
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -226,41 +344,52 @@ async def _end(task: asyncio.Task[None]) -> None:
     await asyncio.wait([task])
 
 
-def _told(registry: Registry) -> Callable[[int, int], None]:
-    """Shows in the lobby how far the search index has come; nothing when it is done."""
+def _show_indexing(registry: Registry) -> Callable[[int, int], None]:
+    """Shows the progress of the search index in the lobby; nothing when it is complete."""
 
-    def tell(done: int, total: int) -> None:
-        told = None if done >= total else Progress(done, total)
-        registry.lobby.set_server(indexing=told)
+    def show(done: int, total: int) -> None:
+        progress = None if done >= total else Progress(done, total)
+        registry.lobby.set_server(indexing=progress)
 
-    return tell
+    return show
 
 
-class _Complaints:
-    """What the event loop complains of; that files are short is said now and then, not always."""
+class _LoopErrors:
+    """Logs errors of the event loop; that no file handles are left is logged only now and then."""
 
     def __init__(self) -> None:
-        self._said = float("-inf")
+        self._warned_at = float("-inf")
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         if not isinstance(context.get("exception"), OSError) or "accept" not in context["message"]:
             loop.default_exception_handler(context)
-        elif loop.time() - self._said >= COMPLAIN_EVERY_S:
-            self._said = loop.time()
-            log.warning("new connections have to wait: %s", context["exception"])
+        elif loop.time() - self._warned_at >= ACCEPT_WARNING_EVERY_S:
+            self._warned_at = loop.time()
+            log.warning("new connections are delayed: %s", context["exception"])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn with a longer listen queue than it accepts at once."""
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(QUEUE)
 
 
 def _config(app: object, address: Address, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
-        http=impatient(limits),
-        ws=impatient_websocket(limits),
-        backlog=BACKLOG,
+        http=limited_http_protocol(limits),
+        ws=limited_websocket_protocol(limits),
+        backlog=ACCEPTED_AT_ONCE,
         ws_max_size=limits.message_bytes,
         ws_ping_interval=limits.ping_s,
         ws_ping_timeout=limits.dead_s - limits.ping_s,
         ws_per_message_deflate=False,
         h11_max_incomplete_event_size=limits.header_bytes,
+        # Any client can write these headers; `proxies` reads only those of trusted peers.
+        proxy_headers=False,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -269,21 +398,3 @@ def _config(app: object, address: Address, limits: Limits) -> uvicorn.Config:
         ssl_keyfile=str(address.key) if address.key else None,
         timeout_graceful_shutdown=5,
     )
-
-
-def _listen(address: Address) -> sockets_of_the_system.socket:
-    family = (
-        sockets_of_the_system.AF_INET6 if ":" in address.host else sockets_of_the_system.AF_INET
-    )
-    listener = sockets_of_the_system.socket(family, sockets_of_the_system.SOCK_STREAM)
-    listener.setsockopt(sockets_of_the_system.SOL_SOCKET, sockets_of_the_system.SO_REUSEADDR, 1)
-    try:
-        listener.bind((address.host, address.port))
-        listener.listen(BACKLOG)  # Whoever follows the printed link at once waits, not fails.
-    except OSError as problem:
-        listener.close()
-        raise UsageError(
-            f"cannot listen on {address.host}:{address.port}: {problem.strerror}. "
-            "Another server may run there; stop it, or choose another --port."
-        ) from None
-    return listener

@@ -1,0 +1,1 @@
+"""Which clients may use the server: pairing codes, devices, roles, and checks on every request."""

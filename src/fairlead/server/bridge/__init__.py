@@ -1,0 +1,1 @@
+"""The legacy `/bridge` socket protocol, translated to the same intents and documents."""

@@ -1,0 +1,45 @@
+"""Keeps Python's cyclic garbage collector from delaying clients.
+
+A server with many sessions holds millions of long-lived objects that form no cycles. By default the
+collector traverses all of them now and then, for a fifth of a second or more, in which no response
+is sent. So surviving objects are frozen in small steps, and a full collection runs only while no
+session is in a turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable
+
+__all__ = ["sweep_forever"]
+
+YOUNG, MIDDLE, OLD = 2_000, 20, 1_000_000
+"""Thresholds of the collector: cycles that die young are still collected as usual; the oldest
+generation is left to `sweep_forever`."""
+
+EVERY_S = 10.0
+FULL_AFTER_S = 600.0
+"""How long frozen objects stay frozen at least."""
+FULL_AT_LATEST_S = 3_600.0
+"""After how much longer a full collection runs even though sessions are in turns."""
+
+
+async def sweep_forever(working: Callable[[], bool]) -> None:
+    """Collect the cycles of this process until cancelled; a process needs it once."""
+    loop = asyncio.get_running_loop()
+    thresholds = gc.get_threshold()
+    gc.set_threshold(YOUNG, MIDDLE, OLD)
+    full_at = loop.time() + FULL_AFTER_S
+    try:
+        while True:
+            overdue = loop.time() - full_at
+            if overdue >= FULL_AT_LATEST_S or (overdue >= 0 and not working()):
+                gc.unfreeze()
+                full_at = loop.time() + FULL_AFTER_S
+            gc.collect()
+            gc.freeze()
+            await asyncio.sleep(EVERY_S)
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)

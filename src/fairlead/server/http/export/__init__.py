@@ -1,0 +1,1 @@
+"""Exports of sessions, and their import."""

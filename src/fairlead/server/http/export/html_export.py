@@ -1,0 +1,40 @@
+"""A transcript as one HTML file that needs no server and looks like the web app.
+
+The file is a page that the build of the web app makes (`web/exported.html`), with all scripts,
+styles and fonts inside. This module puts the snapshot into it as data. The page's own content
+policy allows no request to anywhere and no script but its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairlead.errors import UsageError
+from fairlead.server.http.static import WEB_FOLDER
+from fairlead.server.view.export import json_parts
+from fairlead.transcript.snapshot import Snapshot
+
+__all__ = ["PAGE", "html_parts"]
+
+PAGE = WEB_FOLDER / "exported.html"
+
+_PLACE = b"null/*session*/"
+"""What the page has in place of a session."""
+
+
+def html_parts(snapshot: Snapshot) -> Iterator[bytes]:
+    """The page with a session in it, part by part."""
+    try:
+        page = PAGE.read_bytes()
+    except OSError:
+        raise UsageError(
+            "The page for exports is missing. Build the web app (`make web`), or export another form."
+        ) from None
+    before, place, after = page.partition(_PLACE)
+    if not place:
+        raise UsageError("The page for exports is damaged. Build the web app again (`make web`).")
+    yield before
+    for part in json_parts(snapshot):
+        # In JSON `<` occurs only inside strings: escaped, no text can end the script element.
+        yield part.replace(b"<", b"\\u003c")
+    yield after

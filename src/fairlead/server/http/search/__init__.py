@@ -1,0 +1,1 @@
+"""Searches in sessions and in the names of files."""

@@ -1,0 +1,98 @@
+"""The built web app, from inside the package.
+
+Browsers may cache files with a hash in their name forever, and the service worker for a day. The
+app checks for a new worker once the server has proved its identity; the browser must not check at
+each reload, when any program may listen at the server's address. The page itself is never cached.
+Nothing here needs a token: the files contain no secret, and the page must load before it can pair.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from fairlead.server.access.public_url import base_path_of
+from fairlead.server.http.app_files import page_below, worker_below
+
+__all__ = ["WEB_FOLDER", "StaticFiles"]
+
+WEB_FOLDER = Path(__file__).parent.parent / "static"
+
+NOT_BUILT = """<!doctype html><meta charset="utf-8"><title>Fairlead</title>
+<p>The web app is not built. Run <code>make web</code>, then start the server again.</p>
+"""
+
+TYPES = {
+    ".js": "text/javascript",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+"""Types for which Python uses the table of the machine, which may be wrong."""
+
+
+PAGE = "index.html"
+WORKER = "sw.js"
+WORKER_CACHED = "max-age=86400"
+"""As long as browsers cache a service worker."""
+
+
+class StaticFiles:
+    """The files of one folder, read once."""
+
+    def __init__(self, folder: Path = WEB_FOLDER) -> None:
+        self._files: dict[str, tuple[bytes, str]] = {}
+        for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+            if path.is_file():
+                kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
+                name = path.relative_to(folder).as_posix()
+                self._files[name] = (path.read_bytes(), kind or "application/octet-stream")
+
+    @property
+    def built(self) -> bool:
+        """Whether there is a web app to serve."""
+        return PAGE in self._files
+
+    async def page(self, request: Request) -> Response:
+        """The page, for every address of the app."""
+        if _wants_worker(request):
+            return self._worker(request)
+        if not self.built:
+            return HTMLResponse(NOT_BUILT, 503)
+        content = page_below(self._files[PAGE][0], base_path_of(request.scope))
+        return Response(content, media_type="text/html; charset=utf-8")
+
+    async def file(self, request: Request) -> Response:
+        """One file by its exact name; the name is not a path."""
+        name = request.path_params["name"]
+        if _wants_worker(request) or name == WORKER:
+            return self._worker(request)
+        file = self._files.get(name)
+        if name == PAGE or (file is None and "." not in name):
+            return await self.page(request)
+        if file is None:
+            return Response(status_code=404)
+        content, kind = file
+        cached = "public, max-age=31536000, immutable" if name.startswith("assets/") else "no-cache"
+        return Response(content, media_type=kind, headers={"cache-control": cached})
+
+    def _worker(self, request: Request) -> Response:
+        """The server's service worker, at whatever address the browser requests it.
+
+        A program that listened at this address before may have registered its own worker under
+        any path. When the browser looks for an update of that worker, it gets this one instead.
+        """
+        content, kind = self._files.get(WORKER, (b"", ""))
+        if not kind:
+            return Response(status_code=404)
+        base = base_path_of(request.scope)
+        content = worker_below(content, self._files.get(PAGE, (b"", ""))[0], base)
+        headers = {"cache-control": WORKER_CACHED, "service-worker-allowed": f"{base}/"}
+        return Response(content, media_type=kind, headers=headers)
+
+
+def _wants_worker(request: Request) -> bool:
+    """Whether a browser fetches the script of a service worker; pages cannot set this header."""
+    return request.headers.get("service-worker") == "script"

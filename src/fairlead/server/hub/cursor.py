@@ -1,0 +1,121 @@
+"""One client's position in one document, and the next message from there. Pure.
+
+A position is the number of the last event that the client has and, in a document with items, the
+key of its first item. The next message is derived when it is requested: changes, or a snapshot if
+the position is unknown or too far behind. `document` has both; `hub` has the cursors of all clients.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import structs
+
+from fairlead.server.hub.document import ALL, Document
+from fairlead.server.limits import Limits
+from fairlead.server.protocol.messages import Changes, Snapshot
+from fairlead.transcript.state.changes import Set
+
+__all__ = ["Cursor", "Update"]
+
+STATUS = "status"
+"""The section that is also sent to clients that do not display the document."""
+
+NEVER = float("-inf")
+
+Update: TypeAlias = tuple[Changes | Snapshot, int]
+"""A message, and about how many bytes it takes."""
+
+
+class Cursor:
+    """The position of a client in a document; at first none, so that it gets a snapshot."""
+
+    __slots__ = (
+        "_limits", "_sent_at", "_status", "_status_seq", "first", "looking", "position", "window",
+    )  # fmt: skip
+
+    def __init__(self, window: int, limits: Limits) -> None:
+        self.window = window
+        self._limits = limits
+        self.position: int | None = None
+        """The number the client is at; None if it needs a snapshot."""
+        self.first = ALL
+        """The key that the client's items begin with."""
+        self.looking = True
+        self._status: bytes | None = None
+        """The status that it got while the document was hidden, and at which number."""
+        self._status_seq = -1
+        self._sent_at = NEVER
+
+    @property
+    def paused_until(self) -> float:
+        """Until when a message that can wait is not sent."""
+        return self._sent_at + self._limits.status_every_s
+
+    def resume_at(self, doc: Document, last_seq: int, oldest: str | None) -> None:
+        """Continue at the client's own position; without its oldest item its window is unknown."""
+        if doc.windowed:
+            key = doc.key(oldest) if oldest is not None else None
+            if key is None:
+                return
+            self.first = key
+        self.position = last_seq
+
+    def look(self, looking: bool) -> None:
+        """Whether the client sees the document."""
+        self.looking = looking
+        self._status = None
+
+    def advance(self, doc: Document, now: float, *, answer: bool = False) -> Update | None:
+        """The next message, if anything changed; with `answer` in any case."""
+        position = self.position
+        if position is None:
+            return self._restart(doc, now)
+        # A step that another client got was checked then; nothing was published since.
+        step = doc.made_step(position, self.first)
+        if step is None:
+            if not doc.leads_from(position) or doc.backlog(position) > self._limits.backlog_bytes:
+                return self._restart(doc, now)
+            if position == doc.seq and not answer:
+                return None
+            step = doc.step(position, self.first)
+        if not step.message.changes and not answer and now < self.paused_until:
+            return None
+        self.position = step.message.seq
+        self._sent_at = now
+        return step.message, step.size
+
+    def status_update(self, doc: Document, now: float) -> Changes | None:
+        """The status alone, which does not change the client's position."""
+        position = self.position
+        if position is None or position == doc.seq or not doc.has_section(STATUS):
+            return None
+        if now < self.paused_until:
+            return None
+        self._status_seq = doc.seq
+        value = doc.section(STATUS)
+        text = msgspec.json.encode(value)
+        if text == self._status:
+            return None
+        self._status = text
+        self._sent_at = now
+        change = Set(STATUS, None, _fields(value))
+        return Changes(document=doc.name, from_seq=position, seq=position, changes=(change,))
+
+    def wants_more(self, doc: Document) -> bool:
+        """Whether there is something that the client has not received."""
+        if self.position == doc.seq:
+            return False
+        return self.looking or (doc.has_section(STATUS) and self._status_seq != doc.seq)
+
+    def _restart(self, doc: Document, now: float) -> Update:
+        snapshot, self.first, size = doc.snapshot(self.window)
+        self.position = snapshot.seq
+        self._sent_at = now
+        self._status = None
+        return snapshot, size
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else structs.asdict(value)

@@ -1,0 +1,316 @@
+"""Who follows which document from where, and what each is sent next. No I/O, no clock.
+
+There are no queues: a client has a position in each document it follows, and what it gets is
+worked out when it can take it, from the document's ring of changes or as a snapshot. So a slow
+client costs nothing while it is slow, everything between two frames is merged, and nothing can
+fall between a snapshot and the changes after it. `document` has the documents, `cursor` derives
+the next message from a position, `subscriber` a client; `sockets` pumps.
+
+    subscribe, look, fetch -> messages to send at once, in order
+    publish                -> some clients become `ready`, and `on_ready` is called
+    drain                  -> the messages for one ready client
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from fairlead.server.hub.cursor import Cursor
+from fairlead.server.hub.document import Beside, Document, Source
+from fairlead.server.hub.subscriber import Subscriber
+from fairlead.server.limits import Limits
+from fairlead.server.protocol.messages import Changes, FromServer, Problem
+from fairlead.transcript.state.changes import Change
+
+__all__ = ["Hub"]
+
+PENDING = "pending"
+"""The section with open requests: its changes are sent before all others."""
+
+
+class Hub:
+    """All documents and all clients of one server; a client is one socket, by any name."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.on_ready: Callable[[], None] | None = None
+        """Called when a client may have messages to drain, so that no polling is needed."""
+        self.on_urgent: Callable[[], None] | None = None
+        """Called when `urgent` has a client."""
+        self._urgent: dict[str, None] = {}
+        self._limits = limits or Limits()
+        self._documents: dict[str, Document] = {}
+        self._clients: dict[str, Subscriber] = {}
+        self._followers: dict[str, dict[str, None]] = {}
+        self._dirty: set[str] = set()
+        """Documents that changed since the last `ready`, which looks up their followers."""
+        self._ready: dict[str, None] = {}
+        self._later: dict[str, float] = {}
+        """Clients that get nothing more for now, and until when."""
+        self._throttled: dict[str, Document] = {}
+        """Documents whose changes are sent at intervals."""
+
+    # Documents
+
+    def attach(
+        self,
+        document: str,
+        source: Source,
+        *,
+        seq: int,
+        epoch: str,
+        item_ids: Iterable[str] | None = None,
+        every_s: float = 0.0,
+        beside: Beside | None = None,
+    ) -> None:
+        """Offer a document. With `item_ids` it has items, which are sent in windows.
+
+        `beside` returns the turns that a page of older items needs.
+        With `every_s` its changes are sent at this interval, to all clients together.
+        """
+        doc = self._documents[document] = Document(
+            document, source, self._limits, seq=seq, epoch=epoch, item_ids=item_ids, beside=beside
+        )
+        if every_s:
+            doc.every_s = every_s
+            self._throttled[document] = doc
+        for client in self._followers.get(document, ()):
+            self._clients[client].cursors[document].position = None
+            self._clients[client].clear_unacked(document)  # Its numbers may restart.
+            self._make_ready(client)
+
+    def detach(self, document: str) -> None:
+        """Remove a document; its followers get a snapshot when it is attached again."""
+        self._documents.pop(document, None)
+        self._throttled.pop(document, None)
+
+    def has(self, document: str) -> bool:
+        """Whether a document is offered."""
+        return document in self._documents
+
+    def publish(self, document: str, seq: int, changes: Sequence[Change]) -> None:
+        """The events up to this number were stored and changed this."""
+        self._documents[document].publish(seq, changes)
+        followers = self._followers.get(document)
+        if not followers:
+            return
+        self._dirty.add(document)
+        if self.on_ready is not None:
+            self.on_ready()
+        if self.on_urgent is not None and any(change.to == PENDING for change in changes):
+            self._urgent.update(followers)
+            self.on_urgent()
+
+    def forget(self, document: str) -> None:
+        """Drop the changes of a document; clients that are behind get a snapshot."""
+        if document in self._documents:
+            self._documents[document].forget()
+
+    def followers(self, document: str, *, looking: bool = False) -> int:
+        """How many clients follow a document, or display it."""
+        names = self._followers.get(document, ())
+        if not looking:
+            return len(names)
+        return sum(1 for name in names if self._clients[name].cursors[document].looking)
+
+    # Clients
+
+    def subscribe(
+        self,
+        client: str,
+        document: str,
+        last_seq: int | None = None,
+        epoch: str | None = None,
+        window: int = 200,
+        now: float = 0.0,
+        *,
+        oldest: str | None = None,
+    ) -> list[FromServer]:
+        """Follow a document from a number on: exactly what follows, or a snapshot.
+
+        `oldest` is the id of the oldest item the client has. Without it the client's window is
+        unknown, and a document with items begins with a snapshot.
+        """
+        doc = self._documents.get(document)
+        if doc is None:
+            return [_no_document(document)]
+        subscriber = self._clients.setdefault(client, Subscriber(self._limits))
+        if document not in subscriber.cursors and subscriber.is_full:
+            limit = self._limits.documents_per_client
+            text = f"Document limit ({limit}) reached. Close one first."
+            return [Problem(code="too_many", message=text, document=document)]
+        cursor = subscriber.cursors[document] = Cursor(window, self._limits)
+        subscriber.clear_unacked(document)
+        self._followers.setdefault(document, {})[client] = None
+        if last_seq is not None and epoch == doc.epoch and doc.leads_from(last_seq):
+            cursor.resume_at(doc, last_seq, oldest)
+        return self._advance(subscriber, doc, cursor, now, answer=True)
+
+    def unsubscribe(self, client: str, document: str) -> None:
+        """Stop following a document."""
+        subscriber = self._clients.get(client)
+        if subscriber is not None and subscriber.cursors.pop(document, None) is not None:
+            del self._followers[document][client]
+            subscriber.clear_unacked(document)
+
+    def drop(self, client: str) -> None:
+        """Remove a client that has disconnected."""
+        subscriber = self._clients.pop(client, None)
+        for document in subscriber.cursors if subscriber is not None else ():
+            del self._followers[document][client]
+        self._ready.pop(client, None)
+        self._urgent.pop(client, None)
+        self._later.pop(client, None)
+
+    def ready(self, now: float) -> list[str]:
+        """The clients for whom `drain` may have something."""
+        resting = self._resting(now)
+        for document in self._dirty - resting:
+            for client in self._followers.get(document, ()):
+                if client not in self._later or self._clients[client].cursors[document].looking:
+                    self._ready[client] = None
+        self._dirty &= resting
+        if self._later:
+            for client in [name for name, until in self._later.items() if until <= now]:
+                del self._later[client]
+                self._ready[client] = None
+        return list(self._ready)
+
+    def urgent(self) -> list[str]:
+        """The clients that are drained before all others."""
+        clients, self._urgent = list(self._urgent), {}
+        return clients
+
+    def next_due(self) -> float | None:
+        """When `ready` will have a client without a new event, if ever."""
+        dues = [doc.due for name, doc in self._throttled.items() if name in self._dirty]
+        if self._later:
+            dues.append(min(self._later.values()))
+        return min(dues, default=None)
+
+    def drain(self, client: str, now: float) -> list[FromServer]:
+        """The messages for a client: at most one frame of each of its documents."""
+        subscriber = self._clients.get(client)
+        self._ready.pop(client, None)
+        if subscriber is None:
+            return []
+        out: list[FromServer] = []
+        documents = self._documents
+        for name, cursor in subscriber.cursors.items():
+            doc = documents.get(name)
+            if doc is None or cursor.position == doc.seq:
+                continue
+            if subscriber.is_behind:
+                break  # It is ready again with its next ack.
+            if doc.throttled and cursor.position is not None:
+                self._dirty.add(name)  # All its followers are ready when it is due.
+                continue
+            out += self._drain_document(client, subscriber, doc, cursor, now)
+        return out
+
+    def _drain_document(
+        self, client: str, subscriber: Subscriber, doc: Document, cursor: Cursor, now: float
+    ) -> list[FromServer]:
+        sent: list[FromServer] = []
+        if cursor.looking or cursor.position is None:
+            sent = self._advance(subscriber, doc, cursor, now)
+        elif (status := cursor.status_update(doc, now)) is not None:
+            sent = [status]
+        if cursor.wants_more(doc):
+            if cursor.looking and sent:
+                self._make_ready(client)  # There is another frame.
+            else:
+                self._come_back(client, cursor.paused_until)
+        return sent
+
+    def ack(self, client: str, document: str, seq: int) -> None:
+        """A client has applied everything up to a number."""
+        subscriber = self._clients.get(client)
+        if subscriber is not None:
+            held_back = subscriber.is_behind
+            subscriber.applied(document, seq)
+            if held_back:
+                self._make_ready(client)
+
+    def look(self, client: str, document: str, looking: bool, now: float) -> list[FromServer]:
+        """Whether the user sees a document; a hidden document gets only its status."""
+        subscriber = self._clients.get(client)
+        cursor = subscriber.cursors.get(document) if subscriber is not None else None
+        if subscriber is None or cursor is None:
+            return [_not_followed(document)]
+        cursor.look(looking)
+        doc = self._documents.get(document)
+        if not looking or doc is None:
+            return []
+        self._make_ready(client)
+        return self._advance(subscriber, doc, cursor, now)
+
+    def fetch(
+        self, client: str, document: str, before: str, count: int, now: float
+    ) -> list[FromServer]:
+        """Older items: first the changes that the client has not received, then the page."""
+        subscriber = self._clients.get(client)
+        cursor = subscriber.cursors.get(document) if subscriber is not None else None
+        doc = self._documents.get(document)
+        if subscriber is None or cursor is None or doc is None:
+            return [_not_followed(document)]
+        out: list[FromServer] = []
+        while cursor.position != doc.seq:
+            out += self._advance(subscriber, doc, cursor, now, answer=True)
+        if doc.first_from(cursor.first) != before:
+            # Another page would leave a gap, or repeat items that the client has.
+            text = (
+                f"{before!r} is not the oldest item that this client has. Open the document again."
+            )
+            return [*out, Problem(code="stale", message=text, document=document)]
+        page, cursor.first, size = doc.page(before, count)
+        subscriber.sent(document, doc.seq, size)
+        return [*out, page]
+
+    # Within
+
+    def _advance(
+        self,
+        subscriber: Subscriber,
+        doc: Document,
+        cursor: Cursor,
+        now: float,
+        *,
+        answer: bool = False,
+    ) -> list[FromServer]:
+        """The next message, if anything changed; with `answer` in any case."""
+        update = cursor.advance(doc, now, answer=answer)
+        if update is None:
+            return []
+        message, size = update
+        subscriber.sent(doc.name, message.seq, size)
+        if doc.every_s and isinstance(message, Changes):
+            limits, followers = self._limits, len(self._followers[doc.name])
+            rest_s = max(size / limits.lobby_bytes_per_s, limits.lobby_per_client_s) * followers
+            doc.throttle(now, rest_s)
+        return [message]
+
+    def _come_back(self, client: str, due: float) -> None:
+        self._later[client] = min(due, self._later.get(client, due))
+
+    def _make_ready(self, client: str) -> None:
+        self._ready[client] = None
+        if self.on_ready is not None:
+            self.on_ready()
+
+    def _resting(self, now: float) -> set[str]:
+        """The documents whose changes wait longer; the others are sent in this round."""
+        for name, doc in self._throttled.items():
+            doc.throttled = now < doc.due
+            if not doc.throttled and name in self._dirty:
+                doc.due = now + doc.every_s
+        return {name for name, doc in self._throttled.items() if doc.throttled}
+
+
+def _no_document(document: str) -> Problem:
+    text = f"Document {document!r} not doc."
+    return Problem(code="not_found", message=text, document=document)
+
+
+def _not_followed(document: str) -> Problem:
+    text = f"This socket does not follow {document!r}. Open it first."
+    return Problem(code="not_found", message=text, document=document)

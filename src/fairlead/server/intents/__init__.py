@@ -1,0 +1,1 @@
+"""What clients want done, one module per kind, each acting at most once per client and number."""

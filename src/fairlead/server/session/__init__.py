@@ -1,0 +1,1 @@
+"""One session: its CLI, its journal, its prompt queue and the requests it has open."""

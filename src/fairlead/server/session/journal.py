@@ -1,0 +1,349 @@
+"""The path of one session's events into the log, in order, before any client sees their effect.
+
+There are two entrances. `note` takes what has happened (the CLI wrote a line, the process ended):
+it cannot be undone, so it waits here until the store accepts it. `record` takes what a client
+wants (a prompt, a decision): it is refused at once if the store cannot, and nothing follows from
+it before it is stored. If too much waits, `on_full` is called, so that the CLI is not read any
+further, and `on_room` when there is room again.
+
+Events travel in batches: one append is under way at a time, and everything that arrives meanwhile
+is one batch for the next append. A batch is shown as a whole (`stored`). There is no task per
+session; the store calls back when an append is durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from fairlead.server.limits import Limits
+from fairlead.server.session.log_lines import events_of
+from fairlead.store.log import NewEvent, StoreUnavailable
+from fairlead.store.tables.audit import AuditRecord
+from fairlead.store.tables.intents import IntentOutcome
+from fairlead.transcript.reduce import Fed
+from fairlead.wire.control import ControlRequest, ControlResponse
+
+__all__ = ["EventStore", "Journal", "Shown"]
+
+log = logging.getLogger("fairlead")
+
+EVENT_BYTES = 120
+"""About what an event costs in addition to its line while it waits."""
+
+_ASKING = frozenset({ControlRequest, ControlResponse})
+"""Messages that may contain open requests."""
+
+Shown = tuple[Fed, float]
+"""A value to feed to the transcript, and its time."""
+
+
+class EventStore(Protocol):
+    """The part of a store that a journal writes to."""
+
+    async def append(
+        self,
+        session: str,
+        new: Sequence[NewEvent],
+        *,
+        intent: IntentOutcome | None = None,
+        audit: Sequence[AuditRecord] = (),
+    ) -> int:
+        """Store events, and with them the outcome of an intent and the audit records."""
+
+    def append_soon(
+        self,
+        session: str,
+        new: Sequence[NewEvent],
+        done: Callable[[int, BaseException | None], None],
+        *,
+        intent: IntentOutcome | None = None,
+        audit: Sequence[AuditRecord] = (),
+    ) -> None:
+        """The same; `done` is called in the event loop with the last number or the problem."""
+
+
+class _Waiting:
+    """Some events that are stored together."""
+
+    __slots__ = ("asks", "at", "audit", "done", "events", "fed", "intent", "size")
+
+    def __init__(
+        self,
+        fed: list[Fed],
+        at: float,
+        done: asyncio.Future[int] | None = None,
+        intent: IntentOutcome | None = None,
+        audit: Sequence[AuditRecord] = (),
+        line: bytes | None = None,
+    ) -> None:
+        self.fed = fed
+        self.at = at
+        self.events = events_of(fed, at, line)
+        self.size = sum([len(event.line) for event in self.events]) + EVENT_BYTES * len(fed)
+        self.asks = not _ASKING.isdisjoint(map(type, fed))
+        self.done = done
+        self.intent = intent
+        self.audit = audit
+
+
+class Journal:
+    """One session's path into the log. `stored` is called for every batch, in order."""
+
+    def __init__(
+        self,
+        session: str,
+        store: EventStore,
+        stored: Callable[[int, Sequence[Shown]], None],
+        limits: Limits,
+        *,
+        on_full: Callable[[], None] | None = None,
+        on_room: Callable[[], None] | None = None,
+        on_batch: Callable[[], None] | None = None,
+        before: Callable[[Sequence[Fed]], Awaitable[None]] | None = None,
+    ) -> None:
+        """`stored` gets the number of the last event and the events.
+
+        `before` is awaited with a batch before its first request of the CLI is shown. An answer
+        of the CLI may list open requests, so it counts as one.
+        """
+        self._before = before
+        self._session = session
+        self._store = store
+        self._stored = stored
+        self._limits = limits
+        self._on_full = on_full
+        self._on_room = on_room
+        self._on_batch = on_batch
+        self._waiting: deque[_Waiting] = deque()
+        self._working = False
+        """Whether an append is scheduled or under way, its events are being shown, or the
+        journal waits for a store that failed."""
+        self._emptied = asyncio.Event()
+        self._emptied.set()
+        self._retry: asyncio.TimerHandle | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        self._closing = False
+        self._closed = False
+        self.bytes = 0
+        """What waits to be stored."""
+        self.full = False
+        self.problem: StoreUnavailable | None = None
+        """Why nothing is stored now."""
+
+    def note(self, fed: list[Fed], at: float, line: bytes | None = None) -> None:
+        """Something happened; it will be stored, and shown once it is stored.
+
+        `line` is the encoded line of a single message that the host sent, so that it is not
+        encoded again.
+        """
+        self._put(_Waiting(fed, at, line=line))
+        if self.bytes > self._limits.unstored_bytes and not self.full:
+            self.full = True
+            if self._on_full is not None:
+                self._on_full()
+
+    async def record(
+        self,
+        fed: list[Fed],
+        at: float,
+        *,
+        intent: IntentOutcome | None = None,
+        audit: Sequence[AuditRecord] = (),
+    ) -> int:
+        """Store what a client requested, and return its number once it is durable.
+
+        Raises `StoreUnavailable`, and then it was neither stored nor shown.
+        """
+        if self.problem is not None:
+            raise self.problem
+        if self._closing:
+            raise StoreUnavailable("the session is being closed", code="closed")
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._put(_Waiting(fed, at, done, intent, audit))
+        return await asyncio.shield(done)
+
+    async def flush(self) -> None:
+        """Wait until all that has happened so far is stored and shown."""
+        await self._emptied.wait()
+
+    def try_again(self) -> None:
+        """Try to store again, because the store may work again."""
+        if self._retry is not None:
+            self._retry.cancel()
+            self._end_pause()
+
+    async def close(self) -> None:
+        """Store what waits, if the store can, and stop."""
+        self._closing = True
+        if self.problem is None:
+            await self.flush()
+        self._closed = True
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        if self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.wait([self._preparing])
+        self._refuse(StoreUnavailable("the session is closed", code="closed"))
+
+    # Within
+
+    def _put(self, waiting: _Waiting) -> None:
+        self._waiting.append(waiting)
+        self.bytes += waiting.size
+        if not self._working:
+            self._working = True
+            self._emptied.clear()
+            # Not now: what else this turn of the loop brings belongs to the same batch.
+            asyncio.get_running_loop().call_soon(self._append)
+
+    def _append(self) -> None:
+        """Hand the next batch to the store, or come to rest."""
+        if self._closed:
+            return
+        batch = self._take()
+        if not batch:
+            self._working = False
+            self._emptied.set()
+            return
+        carried = batch[-1]
+        events = (
+            carried.events
+            if len(batch) == 1
+            else [event for waiting in batch for event in waiting.events]
+        )
+        try:
+            self._store.append_soon(
+                self._session,
+                events,
+                partial(self._appended, batch, len(events)),
+                intent=carried.intent,
+                audit=carried.audit,
+            )
+        except StoreUnavailable as problem:
+            self._keep(batch, problem)
+
+    def _take(self) -> list[_Waiting]:
+        """What goes into one append, which can carry the outcome of one intent."""
+        batch: list[_Waiting] = []
+        events = 0
+        while self._waiting and events < self._limits.batch_events:
+            waiting = self._waiting.popleft()
+            batch.append(waiting)
+            events += len(waiting.events)
+            if waiting.intent is not None or waiting.audit:
+                break
+        return batch
+
+    def _appended(
+        self, batch: list[_Waiting], count: int, last: int, problem: BaseException | None
+    ) -> None:
+        """An append is durable, or it failed."""
+        if self._closed:
+            return
+        if isinstance(problem, StoreUnavailable):
+            self._keep(batch, problem)
+            return
+        try:
+            if problem is not None:
+                raise problem
+            self.problem = None
+            if self._before is not None and any(waiting.asks for waiting in batch):
+                self._preparing = asyncio.create_task(self._prepare(batch, last - count))
+                self._preparing.add_done_callback(self._prepared)
+                return
+            self._show(batch, last - count)
+            self._shown()
+        except Exception as bug:  # noqa: BLE001 - reported by `_fail`
+            self._fail(bug)
+
+    def _show(self, batch: list[_Waiting], seq: int) -> None:
+        """Show a batch that begins after a number."""
+        shown: list[Shown] = []
+        for waiting in batch:
+            at = waiting.at
+            shown += [(fed, at) for fed in waiting.fed]
+        if shown:
+            self._stored(seq + len(shown), shown)
+        self._settle(batch, seq)
+
+    def _settle(self, batch: list[_Waiting], seq: int) -> None:
+        """Release what a batch held that begins after a number and was shown."""
+        for waiting in batch:
+            seq += len(waiting.fed)
+            self.bytes -= waiting.size
+            if waiting.done is not None and not waiting.done.done():
+                waiting.done.set_result(seq)
+
+    def _shown(self) -> None:
+        """A batch is stored and shown: make room, and go on with the next one."""
+        if self.full and self.bytes < self._limits.unstored_bytes // 2:
+            self.full = False
+            if self._on_room is not None:
+                self._on_room()
+        if self._on_batch is not None:
+            self._on_batch()
+        self._append()
+
+    async def _prepare(self, batch: list[_Waiting], seq: int) -> None:
+        """Show what precedes the first request of the CLI, prepare the requests, show the rest."""
+        assert self._before is not None
+        first = next(place for place, waiting in enumerate(batch) if waiting.asks)
+        self._show(batch[:first], seq)
+        seq += sum(len(waiting.fed) for waiting in batch[:first])
+        fed = batch[first].fed
+        place = next(n for n, value in enumerate(fed) if type(value) in _ASKING)
+        at = batch[first].at
+        if place:
+            self._stored(seq + place, [(value, at) for value in fed[:place]])
+        await self._before([value for waiting in batch for value in waiting.fed])
+        rest = [(value, at) for value in fed[place:]]
+        rest += [(value, w.at) for w in batch[first + 1 :] for value in w.fed]
+        self._stored(seq + place + len(rest), rest)
+        self._settle(batch[first:], seq)
+        self._shown()
+
+    def _prepared(self, task: asyncio.Task[None]) -> None:
+        if self._preparing is task:
+            self._preparing = None
+        if not task.cancelled() and (bug := task.exception()) is not None:
+            self._fail(bug)
+
+    def _keep(self, batch: list[_Waiting], problem: StoreUnavailable) -> None:
+        """The store refused a batch: keep what has happened, and try again later."""
+        self.problem = problem
+        self._waiting.extendleft(reversed(batch))
+        self._refuse(problem)
+        loop = asyncio.get_running_loop()
+        self._retry = loop.call_later(self._limits.store_retry_s, self._end_pause)
+
+    def _refuse(self, problem: StoreUnavailable) -> None:
+        """Requests of clients are not kept for later: they are refused, and clients may retry."""
+        remaining: deque[_Waiting] = deque()
+        for waiting in self._waiting:
+            if waiting.done is None:
+                remaining.append(waiting)
+                continue
+            self.bytes -= waiting.size
+            if not waiting.done.done():
+                waiting.done.set_exception(problem)
+        self._waiting = remaining
+
+    def _end_pause(self) -> None:
+        self._retry = None
+        self.problem = None  # The next append tells; what is requested meanwhile waits for it.
+        self._append()
+
+    def _fail(self, bug: BaseException) -> None:
+        """A bug: the session cannot go on, but whatever waits for it must not wait forever."""
+        log.error("the journal of session %s failed", self._session, exc_info=bug)
+        self.problem = StoreUnavailable(
+            "the session failed because of an internal error; restart it", code="internal"
+        )
+        self._refuse(self.problem)
+        self._emptied.set()

@@ -1,0 +1,1 @@
+"""Many sessions: the catalog, starting, restarting, forking, and the CLI's own sessions."""

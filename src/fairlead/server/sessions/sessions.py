@@ -1,0 +1,352 @@
+"""All sessions of one server: loading, running and ending them.
+
+Loads a session when a client opens it, ends idle sessions and unloads those that are not needed.
+`starter` starts and restarts their CLIs, `catalog` has their rows, `live_session` is one session.
+The intent modules above carry out what clients request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from fairlead.host.options.environment import child_environment
+from fairlead.host.options.options import Options
+from fairlead.server.hub.hub import Hub
+from fairlead.server.limits import Limits
+from fairlead.server.policy import Policy
+from fairlead.server.refusal import Refusal
+from fairlead.server.session.checkpoints import Checkpoints
+from fairlead.server.session.live_session import LiveSession
+from fairlead.server.session.loading import Loaded
+from fairlead.server.session.queued_prompts import Gate
+from fairlead.server.sessions.catalog import INTERRUPTED, RUNNING, STOPPED, SessionCatalog
+from fairlead.server.sessions.deletions import Deletions
+from fairlead.server.sessions.resume_problems import ResumeProblems
+from fairlead.server.sessions.starter import Starter
+from fairlead.server.view import session_rows
+from fairlead.server.view.lobby import Lobby
+from fairlead.server.view.session_view import SessionView
+from fairlead.store.cli_files.imports import CliSessions
+from fairlead.store.log import StoreUnavailable
+from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables.sessions import SessionRow
+from fairlead.transcript.reduce import Fed
+from fairlead.transcript.state.changes import Change
+from fairlead.transcript.state.facts import HostStopping, ProcessExited, PromptCancelled
+from fairlead.transcript.state.model import Pending
+from fairlead.wire.blocks import Block
+from fairlead.wire.events import RateLimitInfo
+
+__all__ = ["Sessions", "Upload"]
+
+Upload: TypeAlias = Callable[[str, str], Awaitable[Block]]
+"""Returns an upload as a block of a prompt, by its id and its file name."""
+
+MAYBE_UNINDEXED = 500
+"""Items at the end of an interrupted session; those of its last turn were never indexed."""
+
+INTERRUPTED_TEXT = "The server stopped while this session was running. You can resume it."
+
+
+class Sessions:
+    """The sessions and the parts that they share."""
+
+    def __init__(
+        self,
+        store: SqliteStore,
+        hub: Hub,
+        lobby: Lobby,
+        options: Options,
+        *,
+        policy: Policy,
+        limits: Limits,
+        cli: CliSessions | None = None,
+        upload: Upload | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.hub = hub
+        self.lobby = lobby
+        self.options = options
+        """The options of every session."""
+        self.policy = policy
+        policy.trust.environment = lambda: self.environment
+        self.limits = limits
+        self.cli = cli
+        """The CLI's own sessions, if the server lists them."""
+        self.upload = upload
+        self.clock = clock
+        self.catalog = SessionCatalog(
+            store, lobby, self.loaded, self.spawn, ResumeProblems(cli), self._hashes_of, clock
+        )
+        self.starter = Starter(
+            self.catalog,
+            options,
+            policy=policy,
+            limits=limits,
+            clock=clock,
+            make_room=self.make_room,
+            loaded=self.loaded,
+            spawn=self.spawn,
+        )
+        self.deletions = Deletions(
+            store,
+            self.catalog,
+            cli,
+            limits=limits,
+            clock=clock,
+            unload=self._unload_deleted,
+            spawn=self.spawn,
+        )
+        self._checkpoints = Checkpoints(store, limits)
+        # New in each run: a database that was restored from a backup counts differently (F-30).
+        self._epoch = f"{store.epoch}.{uuid.uuid4().hex[:12]}"
+        self._loaded: dict[str, LiveSession] = {}
+        self._sources: dict[str, SessionView] = {}
+        self._loading: dict[str, asyncio.Task[LiveSession]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
+        self.on_settled: list[Callable[[LiveSession], None]] = []
+        """Called after each batch of events that was stored and published."""
+        self.gate_of: Callable[[LiveSession], Gate] | None = None
+        """Gives the gate of a session's prompt queue."""
+        self.on_limit: Callable[[LiveSession, RateLimitInfo, float], None] | None = None
+        """Called when a CLI reported the usage of its account."""
+        self.keeps_queue: Callable[[LiveSession], bool] = lambda live: False
+        """Whether the queue of an interrupted session is kept for a later time."""
+
+    # Finding and loading
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables of every CLI that this server starts."""
+        options = replace(
+            self.options,
+            env={**self.options.env, **self.policy.env},
+            inherit_env=self.policy.inherit_env,
+        )
+        return child_environment(os.environ, options)
+
+    @property
+    def rows(self) -> dict[str, SessionRow]:
+        """The rows of all sessions."""
+        return self.catalog.rows
+
+    def row(self, session: str) -> SessionRow:
+        """The row of a session; refuses if there is none."""
+        return self.catalog.row(session)
+
+    def account_of(self, session: str) -> str:
+        """The name of the account that a session uses; empty for the server's own environment."""
+        return str(self.row(session).options.get("profile") or "")
+
+    def loaded(self, session: str) -> LiveSession | None:
+        """A session, if it is in memory."""
+        return self._loaded.get(session)
+
+    @property
+    def live(self) -> list[LiveSession]:
+        """The running sessions."""
+        return [live for live in self._loaded.values() if live.live]
+
+    @property
+    def working(self) -> bool:
+        """Whether any session is in a turn."""
+        return any(live.busy for live in self._loaded.values())
+
+    def source(self, session: str) -> SessionView:
+        """A loaded session as its clients see it."""
+        return self._sources[session]
+
+    def _hashes_of(self, session: str, request: Pending) -> tuple[str, str]:
+        return self._sources[session].pending_offers.hashes(request)
+
+    async def load(self, session: str) -> LiveSession:
+        """A session in memory and offered by the hub; refuses if there is none."""
+        self.row(session)
+        live = self._loaded.get(session)
+        if live is not None:
+            return live
+        if session not in self._loading:
+            task = asyncio.create_task(self._load(session))
+            self._loading[session] = task
+            task.add_done_callback(lambda _: self._loading.pop(session, None))
+        return await asyncio.shield(self._loading[session])
+
+    async def _load(self, session: str) -> LiveSession:
+        return self.adopt(session, await Loaded.from_log(self.store, session))
+
+    def adopt(self, session: str, loaded: Loaded) -> LiveSession:
+        """Attach a session to the hub that was read from the log, or is new."""
+        live = LiveSession(
+            session,
+            self.store,
+            self.limits,
+            transcript=loaded.transcript,
+            seq=loaded.seq,
+            published=self._published,
+            settled=self._settled,
+            exited=self._exited,
+            clock=self.clock,
+            guard=self.policy.guard,
+        )
+        self._loaded[session] = live
+        if self.gate_of is not None:
+            live.prompts.gate = self.gate_of(live)
+        live.on_limit = self.on_limit
+        self._checkpoints.begin(session, loaded.kept)
+        source = self._sources[session] = SessionView(
+            live.transcript, self.policy, self.limits, self.environment
+        )
+        live.prepare = source.pending_offers.prepare
+        self.hub.attach(
+            session,
+            source,
+            seq=live.seq,
+            epoch=self._epoch,
+            item_ids=live.transcript.item_ids,
+            beside=source.turns_of,
+        )
+        self.catalog.show(session)
+        if self._checkpoints.is_due(live):
+            self.spawn(self._checkpoints.keep(live))
+        return live
+
+    # Ending
+
+    async def make_room(self, newcomer: LiveSession | None = None) -> None:
+        """Refuse another running session at the limit, unless an idle one can be ended."""
+        if self._closing:
+            raise Refusal("unavailable", "The server is stopping.")
+        live = [each for each in self.live if each is not newcomer]
+        if len(live) < self.limits.sessions_live:
+            return
+        idle = [each for each in live if not each.busy and not self.hub.followers(each.id)]
+        if not idle:
+            limit = self.limits.sessions_live
+            raise Refusal("too_many", f"{limit} sessions are already running. Stop one first.")
+        await min(idle, key=lambda each: each.active).stop()
+
+    async def cull(self) -> None:
+        """End idle sessions that no client views, and unload sessions that are not needed."""
+        now = self.clock()
+        for live in self.live:
+            viewed = self.hub.followers(live.id, looking=True)
+            if not live.busy and not viewed and now - live.active > self.limits.idle_s:
+                await live.stop()
+        unused = [
+            live
+            for live in self._loaded.values()
+            if not live.live and not self.hub.followers(live.id) and not live.journal.bytes
+        ]
+        unused.sort(key=lambda live: live.active)
+        for live in unused[: max(0, len(unused) - self.limits.transcripts_loaded)]:
+            await self._unload(live)
+
+    async def _unload(self, live: LiveSession) -> None:
+        del self._loaded[live.id]
+        self._sources.pop(live.id, None)
+        self.hub.detach(live.id)
+        await live.close()
+        await self._checkpoints.let_go(live)
+
+    async def _unload_deleted(self, session: str) -> None:
+        """A session is erased now: end its process, and disconnect its clients from it."""
+        self.rows.pop(session, None)
+        live = self._loaded.get(session)
+        if live is not None:
+            await live.stop()
+            await self._unload(live)
+
+    # Start and end of the server
+
+    async def recover(self) -> None:
+        """List the sessions, and end those that an earlier server left marked as running."""
+        for row in await self.store.sessions():
+            self.rows[row.id] = row
+        await self.deletions.recover()
+        for session in self.rows:
+            self.catalog.show(session)
+        for row in tuple(self.rows.values()):
+            if row.state == RUNNING:
+                await self._mark_interrupted(row)
+
+    async def _mark_interrupted(self, row: SessionRow) -> None:
+        live = await self.load(row.id)
+        self.catalog.index_again(row.id, live.transcript.last_ids("items", MAYBE_UNINDEXED))
+        facts: list[Fed] = [ProcessExited(stderr=INTERRUPTED_TEXT, host_stopped=True)]
+        if not self.keeps_queue(live):
+            facts += [PromptCancelled(uuid) for uuid in live.prompts.uuids]
+        # The process ended with the server, at an unknown time after the last event.
+        ended = live.transcript.status.last_event or row.last_activity
+        try:
+            await live.journal.record(facts, ended)
+        except StoreUnavailable:
+            return  # It stays marked as running, and the next start retries.
+        row = self.row(row.id)  # A hold that began with these facts is noted in it.
+        self.catalog.save_soon(session_rows.refreshed(row, live.transcript, INTERRUPTED))
+
+    async def close(self) -> None:
+        """End every session within the time limit."""
+        self._closing = True
+        await self._cancel_tasks()
+        closing = [asyncio.create_task(self._end(live)) for live in self._loaded.values()]
+        closing.append(asyncio.create_task(self.starter.close()))
+        await asyncio.wait(closing, timeout=self.limits.stop_s)
+        await self.catalog.save_all()
+        await self._cancel_tasks()
+
+    async def _end(self, live: LiveSession) -> None:
+        if live.live:
+            live.journal.note([HostStopping()], self.clock())
+        await live.close()
+        await self._checkpoints.let_go(live)
+
+    async def _cancel_tasks(self) -> None:
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def store_changed(self) -> None:
+        """The store may be available again: retry what could not be stored."""
+        for live in self._loaded.values():
+            live.journal.try_again()
+        self.spawn(self.catalog.save_all())
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run something in the background."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # Notifications of sessions
+
+    def _published(self, live: LiveSession, seq: int, changes: Sequence[Change]) -> None:
+        source = self._sources.get(live.id)
+        if source is None:
+            return
+        self.hub.publish(live.id, seq, source.changes(changes))
+        self.catalog.touched(live.id, changes)
+
+    def _settled(self, live: LiveSession) -> None:
+        """A batch of events was stored and published."""
+        self.catalog.refresh(live)
+        # Before the row is stored: what a listener stores is then durable when the row is.
+        for listener in self.on_settled:
+            listener(live)
+        if self._checkpoints.is_due(live):
+            self.spawn(self._checkpoints.keep(live))
+        if not live.transcript.in_turn:
+            self.catalog.turn_over(live, RUNNING if live.live else STOPPED)
+
+    def _exited(self, live: LiveSession, fact: ProcessExited) -> None:
+        if not fact.expected and not self._closing:
+            self.spawn(self.starter.restart(live))

@@ -1,0 +1,1 @@
+"""WebSocket connections: handshake, rate limits, and the flusher that drains the hub."""

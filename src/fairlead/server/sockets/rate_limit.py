@@ -1,0 +1,20 @@
+"""A rate limit for messages per second with bursts. Pure: the time is passed in."""
+
+from __future__ import annotations
+
+__all__ = ["Allowance"]
+
+
+class Allowance:
+    """A token bucket that fills with time and is emptied by messages."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self._rate = rate
+        self._left = rate
+        self._at = now
+
+    def take(self, now: float, cost: float = 1.0) -> float:
+        """Take the cost of a message; returns the seconds until the allowance would cover it."""
+        self._left = min(self._rate, self._left + (now - self._at) * self._rate) - cost
+        self._at = now
+        return max(0.0, -self._left / self._rate)

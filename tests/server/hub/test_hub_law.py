@@ -1,0 +1,194 @@
+"""The law of the hub: whatever a client does, applying what it gets makes it equal to the server.
+
+Clients connect, drop, lie about their position, look away, fetch, reload, ack or do not, and
+the server evicts and reloads the document at random moments, on a clock that is a number.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from fairlead.server.hub.hub import Hub
+from fairlead.server.limits import Limits
+from tests.server.papers import Paper
+from tests.server.robots import Robot
+
+DOCUMENT = "paper"
+SMALL = Limits(
+    ring_bytes=3_000,
+    backlog_bytes=1_500,
+    frame_bytes=400,
+    unacked_bytes=1_000,
+    window_bytes=2_000,
+    window_items=40,
+)
+MIDDLING = Limits(
+    ring_bytes=60_000,
+    backlog_bytes=30_000,
+    frame_bytes=5_000,
+    unacked_bytes=20_000,
+    window_bytes=20_000,
+    window_items=100,
+)
+
+
+class World:
+    """One paper, one hub, some robots and a clock."""
+
+    def __init__(
+        self, seed: int, items: int, robots: int = 3, limits: Limits | None = None
+    ) -> None:
+        self.rng = random.Random(seed)
+        self.paper = Paper(items)
+        self.hub = Hub(limits or SMALL)
+        self.epoch = 1
+        self.now = 0.0
+        self.attach()
+        self.robots = [
+            Robot(self.hub, f"r{n}", DOCUMENT, self.rng.choice((1, 5, 40, 500)))
+            for n in range(robots)
+        ]
+
+    def attach(self) -> None:
+        self.hub.attach(
+            DOCUMENT,
+            self.paper,
+            seq=self.paper.seq,
+            epoch=str(self.epoch),
+            item_ids=self.paper.ids,
+        )
+
+    def publish(self) -> None:
+        changes = self.paper.change(self.rng)
+        self.hub.publish(DOCUMENT, self.paper.seq, changes)
+
+    def act(self, robot: Robot) -> None:
+        """One thing that a client might do."""
+        rng, now = self.rng, self.now
+        if not robot.connected:
+            robot.open(
+                now, lie=rng.choice((None, None, 0, self.paper.seq, rng.randrange(-5, 10**6)))
+            )
+            return
+        what = rng.randrange(12)
+        if what == 0:
+            robot.drop()
+        elif what == 1:
+            robot.forget()
+        elif what == 2:
+            robot.look(rng.random() < 0.7, now)
+        elif what == 3:
+            robot.fetch(rng.randrange(1, 50), now)
+        elif what < 6:
+            robot.ack()
+        else:
+            robot.drain(now)
+
+    def evict(self) -> None:
+        """The server lets the document go and loads it again; or only its changes."""
+        what = self.rng.randrange(3)
+        if what == 0:
+            self.hub.forget(DOCUMENT)
+        else:
+            self.hub.detach(DOCUMENT)
+            if what == 1:
+                self.epoch += 1
+            self.attach()
+
+    def check(self) -> None:
+        """Let everybody come to now: each has the end of what the server has, without a hole."""
+        for robot in self.robots:
+            self.now += 10.0
+            if not robot.connected:
+                robot.open(self.now)
+            robot.look(True, self.now)
+            for _ in range(10_000):
+                robot.ack()
+                if robot.seq == self.paper.seq:
+                    break
+                robot.drain(self.now)
+                self.now += 1.0
+            self._equal(robot)
+
+    def _equal(self, robot: Robot) -> None:
+        assert robot.seq == self.paper.seq
+        assert robot.state is not None
+        server = self.paper.state
+        have = len(robot.state["items"])
+        assert robot.state["items"] == server["items"][len(server["items"]) - have :]
+        assert {**robot.state, "items": []} == {**server, "items": []}
+
+
+class HubMachine(RuleBasedStateMachine):
+    """Random lives of clients and a server."""
+
+    world: World
+
+    @initialize(seed=st.integers(0, 2**32), items=st.sampled_from((0, 1, 3, 60)))
+    def begin(self, seed: int, items: int) -> None:
+        self.world = World(seed, items)
+
+    @rule(count=st.integers(1, 40))
+    def publish(self, count: int) -> None:
+        for _ in range(count):
+            self.world.publish()
+
+    @rule(robot=st.integers(0, 2), times=st.integers(1, 5))
+    def act(self, robot: int, times: int) -> None:
+        for _ in range(times):
+            self.world.act(self.world.robots[robot])
+
+    @rule(seconds=st.sampled_from((0.0, 0.016, 0.5, 2.0)))
+    def wait(self, seconds: float) -> None:
+        self.world.now += seconds
+        for name in self.world.hub.ready(self.world.now):
+            next(entry for entry in self.world.robots if entry.name == name).drain(self.world.now)
+
+    @rule()
+    def evict(self) -> None:
+        self.world.evict()
+
+    @rule()
+    def everybody_ends_equal(self) -> None:
+        self.world.check()
+
+    @invariant()
+    def a_message_is_bounded(self) -> None:
+        if hasattr(self, "world"):
+            assert all(entry.bytes_at_once < 40_000 for entry in self.world.robots)
+
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            self.world.check()
+
+
+TestHubLaw = HubMachine.TestCase
+TestHubLaw.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+EVENTS = int(os.environ.get("FAIRLEAD_HUB_EVENTS", "20000"))
+"""`make faults` runs 100,000."""
+
+
+def test_robots_that_drop_and_lie_through_many_events_end_equal_to_the_server() -> None:
+    world = World(seed=20261115, items=200, robots=4, limits=MIDDLING)
+    for event in range(EVENTS):
+        world.publish()
+        world.now += 0.004
+        if event % 8 == 0:
+            world.act(world.rng.choice(world.robots))
+        if event % 500 == 499:
+            world.check()  # before anything is evicted, or all it would see are snapshots
+        if event % 5_000 == 4_999:
+            world.evict()
+            world.check()
+            del world.paper.state["items"][:-300]  # a reload may not hold what was long ago
+            world.epoch += 1
+            world.attach()
+    world.check()
+    assert world.paper.seq == EVENTS

@@ -1,0 +1,160 @@
+"""When the hub tells what: at once, together and not too often, or before everything else."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.server.hub.hub import Hub
+from fairlead.server.limits import Limits
+from fairlead.server.protocol.messages import Changes, FromServer
+from fairlead.transcript.state.changes import Add, Append, Set
+from tests.server.papers import Paper
+
+LIST, TALK = "list", "talk"
+
+
+class Board:
+    """A document of one object that is always the same size."""
+
+    sections = ("board",)
+
+    def __init__(self, hub: Hub, every_s: float) -> None:
+        self._hub = hub
+        self.seq = 0
+        hub.attach(LIST, self, seq=0, epoch="e", every_s=every_s)
+
+    def section(self, name: str) -> object:
+        return {"n": self.seq}
+
+    def item(self, item_id: str) -> object:
+        raise KeyError(item_id)
+
+    def change(self) -> None:
+        self.seq += 1
+        self._hub.publish(LIST, self.seq, [Set("board", None, {"n": self.seq})])
+
+
+def with_followers(limits: Limits | None = None) -> tuple[Hub, Board]:
+    hub = Hub(limits)
+    board = Board(hub, every_s=1.0)
+    for name in ("a", "b"):
+        hub.subscribe(name, LIST)
+    return hub, board
+
+
+def drained(hub: Hub, now: float) -> dict[str, list[FromServer]]:
+    return {name: found for name in hub.ready(now) if (found := hub.drain(name, now))}
+
+
+def reached(messages: list[FromServer]) -> int:
+    (message,) = messages
+    assert isinstance(message, Changes)
+    return message.seq
+
+
+def test_a_calm_document_tells_its_first_change_at_once_and_the_rest_together() -> None:
+    hub, board = with_followers()
+    board.change()
+    first = drained(hub, 10.0)
+    for _ in range(5):
+        board.change()
+    assert drained(hub, 10.5) == {}
+    second = drained(hub, 11.0)
+    assert {name: reached(found) for name, found in first.items()} == {"a": 1, "b": 1}
+    assert {name: reached(found) for name, found in second.items()} == {"a": 6, "b": 6}
+    assert second["a"][0] is second["b"][0]
+
+
+def test_a_calm_document_says_when_it_will_tell_what_waits() -> None:
+    hub, board = with_followers()
+    board.change()
+    drained(hub, 10.0)
+    assert hub.next_due() is None
+    board.change()
+    drained(hub, 10.5)
+    assert hub.next_due() == pytest.approx(11.0)
+
+
+def test_somebody_who_is_drained_for_something_else_waits_for_the_calm_document_too() -> None:
+    hub, board = with_followers()
+    paper = Paper(1)
+    hub.attach(TALK, paper, seq=0, epoch="e", item_ids=paper.ids)
+    hub.subscribe("a", TALK)
+    board.change()
+    drained(hub, 10.0)
+    board.change()
+    hub.publish(TALK, 1, [Append("items", "i0", "text", 0, "x")])
+    (only,) = drained(hub, 10.5)["a"]
+    assert isinstance(only, Changes)
+    assert only.document == TALK
+    assert reached(drained(hub, 11.0)["a"]) == 2
+
+
+def test_who_could_not_take_a_calm_document_in_its_round_gets_it_in_the_next() -> None:
+    hub, board = with_followers()
+    board.change()
+    assert hub.ready(10.0) == ["a", "b"]
+    assert reached(hub.drain("a", 10.0)) == 1
+    assert hub.ready(10.2) == ["b"]
+    assert hub.drain("b", 10.2) == []
+    assert hub.next_due() == pytest.approx(11.0)
+    assert {name: reached(found) for name, found in drained(hub, 11.0).items()} == {"b": 1}
+
+
+def test_a_calm_document_of_many_bytes_for_many_rests_longer() -> None:
+    hub, board = with_followers(Limits(lobby_bytes_per_s=100))
+    board.change()
+    drained(hub, 10.0)
+    board.change()
+    assert drained(hub, 11.5) == {}
+    assert set(drained(hub, 15.0)) == {"a", "b"}
+
+
+def test_who_follows_anew_gets_a_calm_document_at_once() -> None:
+    hub, board = with_followers()
+    board.change()
+    drained(hub, 10.0)
+    board.change()
+    hub.ready(10.5)
+    (snapshot,) = hub.subscribe("c", LIST)
+    assert snapshot.seq == 2  # type: ignore[union-attr]
+
+
+def test_nobody_is_woken_for_a_document_that_nobody_follows() -> None:
+    hub = Hub()
+    woken: list[str] = []
+    hub.on_ready = lambda: woken.append("ready")
+    board = Board(hub, every_s=0.0)
+    board.change()
+    assert woken == []
+    hub.subscribe("a", LIST)
+    board.change()
+    assert woken == ["ready"]
+
+
+def test_what_waits_for_an_answer_is_urgent_for_its_followers_alone() -> None:
+    hub, board = with_followers()
+    paper = Paper(1)
+    hub.attach(TALK, paper, seq=0, epoch="e", item_ids=paper.ids)
+    hub.subscribe("a", TALK)
+    told: list[str] = []
+    hub.on_urgent = lambda: told.append("urgent")
+    hub.publish(TALK, 1, [Append("items", "i0", "text", 0, "x")])
+    assert (told, hub.urgent()) == ([], [])
+    hub.publish(TALK, 2, [Add("pending", {"id": "p"})])
+    assert (told, hub.urgent()) == (["urgent"], ["a"])
+    assert hub.urgent() == []
+    board.change()
+    assert told == ["urgent"]
+
+
+def test_an_ack_of_somebody_who_keeps_up_wakes_nobody() -> None:
+    paper = Paper(1)
+    hub = Hub(Limits(unacked_bytes=500))
+    hub.attach(TALK, paper, seq=0, epoch="e", item_ids=paper.ids)
+    hub.subscribe("a", TALK)
+    hub.ack("a", TALK, 0)
+    hub.publish(TALK, 1, [Append("items", "i0", "text", 0, "x")])
+    assert reached(drained(hub, 1.0)["a"]) == 1
+    hub.ack("a", TALK, 1)
+    assert hub.ready(2.0) == []

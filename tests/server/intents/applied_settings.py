@@ -1,0 +1,23 @@
+"""Finds the settings that the server sent to an agent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.server.stage import Stage
+
+__all__ = ["settings_applied"]
+
+
+def settings_applied(stage: Stage) -> list[Any]:
+    requests = [
+        entry.get("request") or {}
+        for entry in map(json.loads, stage.log.read_text().splitlines())
+        if isinstance(entry, dict)
+    ]
+    return [
+        request["settings"]
+        for request in requests
+        if request.get("subtype") == "apply_flag_settings"
+    ]

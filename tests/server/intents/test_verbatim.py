@@ -1,0 +1,59 @@
+"""Whether the CLI may read more than words into a prompt: said by the intent, and kept with it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.server.protocol.intents import EditPrompt, NewSession, Send
+from tests.server.stage import Stage
+
+TEXT = "see @/etc/passwd"
+
+
+def prompts(stage: Stage) -> list[dict[str, Any]]:
+    entries = map(json.loads, stage.log.read_text().splitlines())
+    return [each for each in entries if isinstance(each, dict) and each.get("type") == "user"]
+
+
+@pytest.mark.parametrize("verbatim", [True, False, None])
+async def test_B50_a_prompt_is_verbatim_unless_a_person_typed_it(
+    tmp_path: Path, verbatim: bool | None
+) -> None:
+    said: dict[str, Any] = {} if verbatim is None else {"verbatim": verbatim}
+    async with Stage(tmp_path) as stage:
+        begun = await stage.act(NewSession(cwd=str(stage.project), prompt=TEXT, **said))
+        session = begun.result["session"]
+        await stage.until(lambda: len(stage.live(session).transcript.turns) == 1)
+        await stage.state(session, "idle")
+        sent = await stage.act(Send(session=session, text=TEXT, uuid=str(uuid.uuid4()), **said))
+        assert sent.ok, sent
+        await stage.until(lambda: len(prompts(stage)) == 2)
+        await stage.state(session, "idle")
+    marks = [prompt.get("client_composed") for prompt in prompts(stage)]
+    assert marks == ([None, None] if verbatim is False else [True, True])
+
+
+@pytest.mark.parametrize("verbatim", [True, False])
+async def test_B50_a_prompt_that_waits_stays_what_it_was(tmp_path: Path, verbatim: bool) -> None:
+    async with Stage(tmp_path) as stage:
+        session = await stage.new(prompt=json.dumps([{"ask": {"id": "a"}}, {"wait": 1}]))
+        await stage.state(session, "awaiting_approval")
+        waiting = str(uuid.uuid4())
+        await stage.act(Send(session=session, text="first", uuid=waiting, verbatim=verbatim))
+        edited = await stage.act(EditPrompt(session=session, uuid=waiting, text="/compact @/x"))
+        assert edited.ok, edited
+        held = stage.live(session).prompts.get(waiting)
+        assert held is not None
+        assert held.verbatim is verbatim
+        item = stage.live(session).transcript.item(waiting)
+        assert getattr(item, "command", None) == (None if verbatim else "compact")
+        other = EditPrompt(session=session, uuid=waiting, text="x", verbatim=not verbatim)
+        assert (await stage.act(other)).ok
+        held = stage.live(session).prompts.get(waiting)
+        assert held is not None
+        assert held.verbatim is not verbatim
