@@ -37,7 +37,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 
 def show(*messages: dict[str, Any]) -> str:
     out = io.StringIO()
-    screen = Screen(out, Style(colour=False))
+    screen = Screen(out, Style(color=False))
     for message in messages:
         screen.show(decode_object(message))
     screen.end_text()

@@ -26,13 +26,13 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_isolated_command_has_loopback_and_nothing_else_where_the_kernel_allows_it() -> None:
-    done = run(isolated_command([sys.executable, "-c", LOOK_AROUND]))
-    assert done.returncode == 0
+    completed = run(isolated_command([sys.executable, "-c", LOOK_AROUND]))
+    assert completed.returncode == 0
     if can_isolate():
-        assert (done.stdout, done.stderr) == ("loopback alone\n", "")
+        assert (completed.stdout, completed.stderr) == ("loopback alone\n", "")
     else:
-        assert done.stdout.startswith("loopback")
-        assert "no network isolation here" in done.stderr
+        assert completed.stdout.startswith("loopback")
+        assert "network isolation is not possible" in completed.stderr
 
 
 def test_asking_whether_it_is_allowed_leaves_this_process_as_it_was() -> None:
@@ -43,20 +43,20 @@ def test_asking_whether_it_is_allowed_leaves_this_process_as_it_was() -> None:
 
 def test_the_command_keeps_its_arguments_and_its_exit_code() -> None:
     script = "import sys; print(sys.argv[1:]); sys.exit(7)"
-    done = run(isolated_command([sys.executable, "-c", script, "--require", "a b"]))
-    assert (done.returncode, done.stdout) == (7, "['--require', 'a b']\n")
+    completed = run(isolated_command([sys.executable, "-c", script, "--require", "a b"]))
+    assert (completed.returncode, completed.stdout) == (7, "['--require', 'a b']\n")
 
 
 def test_a_command_that_is_not_there_is_told() -> None:
-    done = run(isolated_command(["no-such-program"]))
-    assert done.returncode == 127
-    assert "cannot run 'no-such-program'" in done.stderr
+    completed = run(isolated_command(["no-such-program"]))
+    assert completed.returncode == 127
+    assert "cannot run 'no-such-program'" in completed.stderr
 
 
 def test_no_command_is_a_mistake_of_the_caller() -> None:
-    done = run(isolated_command([]))
-    assert done.returncode == 2
-    assert "give a command" in done.stderr
+    completed = run(isolated_command([]))
+    assert completed.returncode == 2
+    assert "give a command" in completed.stderr
 
 
 LIMIT = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"'
@@ -69,6 +69,6 @@ def test_a_kernel_that_refuses_is_reported_and_nothing_is_left_half_done(flags: 
     command = [*wrapper, sys.executable, "-c", "print('ran')"]
     if can_isolate():
         command = ["unshare", "--user", "--map-root-user", "sh", "-c", LIMIT, "sh", *command]
-    done = run(command)
-    assert "no network isolation here" in done.stderr
-    assert (done.returncode, done.stdout) == ((REFUSED, "") if flags else (0, "ran\n"))
+    completed = run(command)
+    assert "network isolation is not possible" in completed.stderr
+    assert (completed.returncode, completed.stdout) == ((REFUSED, "") if flags else (0, "ran\n"))

@@ -1,1 +1,1 @@
-"""The `fairlead` terminal command: one file per subcommand, `main` only picks one."""
+"""The `fairlead` terminal command: one file per subcommand; `main` selects one."""

@@ -1,135 +1,274 @@
-"""Asks a person at a terminal: may this run, which answer, is this plan good.
+"""Asks the user at a terminal: permissions, questions, plans and forms.
 
 The whole input is shown before the question, never shortened: what is approved is what runs.
-Reading a line happens in a thread, so the session goes on meanwhile, and a request that the
-CLI withdraws takes its question back.
+Text that was typed before the question could be read is not taken as an answer. If the CLI
+withdraws a request, its question ends.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from fairlead.commands.line_input import LineInput
+from fairlead.commands.edit_text import edit_lines
+from fairlead.commands.form import Field, Misfit, fields_of
+from fairlead.commands.keyboard import Interrupted, Keyboard
 from fairlead.commands.screen import Screen
 from fairlead.commands.terminal import Style, plain
-from fairlead.host.decisions import Allow, Decision, Deny, PermissionRequest
-from fairlead.host.plans import Approve, PlanReply, PlanRequest, Reject
-from fairlead.host.questions import Answers, Question, QuestionRequest
+from fairlead.host.requests.decisions import Allow, Decision, Deny, PermissionRequest
+from fairlead.host.requests.elicitations import Accept, Cancel, Decline, ElicitationRequest
+from fairlead.host.requests.plans import Approve, PlanReply, PlanRequest, Reject
+from fairlead.host.requests.questions import Answers, Question, QuestionRequest
 from fairlead.wire.updates import PermissionUpdate
 
 __all__ = ["Approval"]
 
+NO = re.compile(r"(?:n|no)(?:[\s,:.]+(?P<reason>.*))?", re.IGNORECASE | re.DOTALL)
+
+INTERRUPTED = "The user interrupted."
+
 
 class Approval:
-    """The person at the keyboard, as handlers for a session."""
+    """Handlers of a session that ask the user at the keyboard."""
 
-    def __init__(self, screen: Screen, style: Style, lines: LineInput) -> None:
+    def __init__(self, screen: Screen, style: Style, keyboard: Keyboard, folder: str = ".") -> None:
         self._screen = screen
         self._style = style
-        self._lines = lines
+        self._keyboard = keyboard
+        self._folder = folder
+
+    def handlers(self) -> dict[str, Any]:
+        """The handlers, as fields of `Options`."""
+        return {
+            "on_permission": self.permission,
+            "on_question": self.question,
+            "on_plan": self.plan,
+            "on_elicitation": self.elicitation,
+        }
 
     async def permission(self, request: PermissionRequest) -> Decision:
         """Show the whole call and ask."""
+        async with self._keyboard.turn:
+            always = request.suggestions if not request.suppress_always_allow_rule else ()
+            self._show_call(request, always)
+            try:
+                return await self._decide(request, bool(always))
+            except Interrupted:
+                self._leave_if_single_turn()
+                return Deny(INTERRUPTED, interrupt=True)
+
+    def _show_call(self, request: PermissionRequest, always: tuple[PermissionUpdate, ...]) -> None:
         self._screen.end_text()
         style = self._style
         self._say(style.ask(f"? {plain(request.tool_name)} wants to run"))
-        self._say(_indented(plain(whole_input(request.input))))
+        edit = edit_lines(request.tool_name, request.input, style, self._folder)
+        lines = plain(whole_input(request.input)).split("\n") if edit is None else edit
+        self._say("\n".join(f"  │ {line}" for line in lines))
         if request.reason:
             self._say(style.dim(f"  because: {plain(request.reason)}"))
-        choices = "[y]es, [n]o, [s]top"
-        if request.suggestions:
-            for update in request.suggestions:
-                self._say(style.dim(f"  always would: {plain(update_in_words(update))}"))
-            choices = "[y]es, [a]lways, [n]o, [s]top"
-        return await self._decide(request, choices)
+        for update in always:
+            self._say(style.dim(f"  always: {plain(describe_update(update))}"))
 
-    async def _decide(self, request: PermissionRequest, choices: str) -> Decision:
+    async def _decide(self, request: PermissionRequest, always: bool) -> Decision:
+        keys = ["y", *(["a"] if always else []), "n", "s"]
+        labels = ["[y]es", *(["[a]lways"] if always else [])]
+        labels += ["[N]o (default)" if request.default_to_no else "[n]o", "[s]top"]
+        prompt = self._style.ask(f"  {', '.join(labels)}; `n` may give a reason > ")
         while True:
-            typed = (await self._lines.read(self._style.ask(f"  {choices} > "))) or ""
-            word = typed.strip().lower()
-            if word in ("y", "yes"):
-                return Allow()
-            if word in ("a", "always") and request.suggestions:
-                return Allow.always(request)
-            if word in ("s", "stop"):
-                return Deny("The user wants to stop here.", interrupt=True)
-            if word in ("n", "no") or not typed:
+            typed = await self._keyboard.read(prompt)
+            if typed is None:
                 return Deny("The user said no.")
-            self._say(self._style.dim("  please type one of the letters"))
+            answer = typed.strip().lower()
+            if answer in ("y", "yes"):
+                return Allow()
+            if answer in ("a", "always") and always:
+                return Allow.always(request)
+            if answer in ("s", "stop"):
+                return Deny("The user wants to stop here.", interrupt=True)
+            denial = NO.fullmatch(typed.strip())
+            if denial or (not answer and request.default_to_no):
+                return Deny(_denial(denial["reason"] if denial else None))
+            allowed_keys = f"{', '.join(keys[:-1])} or {keys[-1]}"
+            self._say(self._style.dim(f"  please type {allowed_keys}"))
 
-    async def question(self, request: QuestionRequest) -> Answers:
+    async def question(self, request: QuestionRequest) -> Answers | Deny:
         """Show the questions one after the other and collect the answers."""
-        self._screen.end_text()
-        answers: dict[str, str] = {}
-        for question in request.questions:
-            self._show_question(question)
-            hint = "numbers or your own words" if question.choices else "your words"
-            typed = (await self._lines.read(self._style.ask(f"  {hint} > "))) or ""
-            answer = _chosen(question, typed.strip())
-            if answer:
-                answers[question.text] = answer
-        return Answers(answers)
+        async with self._keyboard.turn:
+            self._screen.end_text()
+            answers: dict[str, str] = {}
+            try:
+                for question in request.questions:
+                    answer = await self._ask(question)
+                    if answer:
+                        answers[question.text] = answer
+            except Interrupted:
+                self._leave_if_single_turn()
+                return Deny(INTERRUPTED, interrupt=True)
+            return Answers(answers)
+
+    async def _ask(self, question: Question) -> str:
+        self._show_question(question)
+        hint = "your own words"
+        if question.choices:
+            numbers = "numbers with commas" if question.multi_select else "a number"
+            hint = f"{numbers}, or your own words"
+        while True:
+            typed = await self._keyboard.read(self._style.ask(f"  {hint} > "))
+            try:
+                return _parse_answer(question, (typed or "").strip())
+            except Misfit as problem:
+                self._say(self._style.dim(f"  {problem}"))
 
     async def plan(self, request: PlanRequest) -> PlanReply:
         """Show the plan and ask."""
-        self._screen.end_text()
-        self._say(self._style.ask("? a plan is ready"))
-        self._say(_indented(plain(request.plan or "(the CLI did not show its text)")))
-        typed = await self._lines.read(
-            self._style.ask("  [y]es, yes and accept [e]dits, or say what to change > ")
-        )
-        word = (typed or "").strip()
-        if word.lower() in ("y", "yes"):
-            return Approve()
-        if word.lower() in ("e", "edits"):
-            return Approve(accept_edits=True)
-        return Reject(word or "The user wants another plan.")
+        async with self._keyboard.turn:
+            self._screen.end_text()
+            self._say(self._style.ask("? a plan is ready"))
+            self._say(_indented(plain(request.plan or "(the CLI did not show its text)")))
+            prompt = "  [y]es, yes and accept [e]dits, or say what to change > "
+            try:
+                return await self._judge_plan(self._style.ask(prompt))
+            except Interrupted:
+                self._keyboard.interrupt()
+                return Reject(INTERRUPTED)
+
+    async def _judge_plan(self, prompt: str) -> PlanReply:
+        while True:
+            typed = await self._keyboard.read(prompt)
+            answer = (typed or "").strip()
+            if answer.lower() in ("y", "yes"):
+                return Approve()
+            if answer.lower() in ("e", "edits"):
+                return Approve(accept_edits=True)
+            if answer or typed is None:
+                denial = NO.fullmatch(answer)
+                reason = (denial["reason"] or "").strip() if denial else answer
+                return Reject(reason or "The user wants another plan.")
+            self._say(self._style.dim("  please type y or e, or say what to change"))
+
+    async def elicitation(self, request: ElicitationRequest) -> Accept | Decline | Cancel:
+        """Show an MCP server's form or link, and ask for each field."""
+        async with self._keyboard.turn:
+            self._screen.end_text()
+            self._say(self._style.ask(f"? the MCP server {plain(request.server)} asks"))
+            self._say(_indented(plain(request.message or request.title or "")))
+            try:
+                if request.mode == "url":
+                    return await self._link(request.url or "")
+                return await self._form(fields_of(request.schema))
+            except Interrupted:
+                self._keyboard.interrupt()
+                return Cancel()
+
+    async def _link(self, url: str) -> Accept | Decline | Cancel:
+        self._say(f"  open {self._style.accent(plain(url))}")
+        return await self._verdict("[y] it is done", None)
+
+    async def _form(self, fields: list[Field]) -> Accept | Decline | Cancel:
+        self._say(self._style.dim("  /decline or /cancel in place of an answer ends the form"))
+        content: dict[str, Any] = {}
+        for field in fields:
+            reply = await self._fill(field, content)
+            if reply is not None:
+                return reply
+        self._say(_indented(plain(json.dumps(content, indent=2, ensure_ascii=False))))
+        return await self._verdict("[y] send", content)
+
+    async def _fill(self, field: Field, content: dict[str, Any]) -> Decline | Cancel | None:
+        """Ask for one field until the typed value is valid."""
+        description = self._style.dim(f"  {plain(field.description)}") if field.description else ""
+        self._say(f"  {plain(field.title)}{'' if field.required else ' (optional)'}{description}")
+        for number, (_, label) in enumerate(field.choices, 1):
+            self._say(f"    {number}. {plain(label)}")
+        while True:
+            typed = await self._keyboard.read(self._style.ask(f"  {plain(field.hint)} > "))
+            command = "/cancel" if typed is None else typed.strip().lower()
+            if command in ("/decline", "/cancel"):
+                return Decline() if command == "/decline" else Cancel()
+            try:
+                value = field.parse(typed or "")
+            except Misfit as problem:
+                self._say(self._style.dim(f"  {problem}"))
+                continue
+            if value is not None:
+                content[field.name] = value
+            return None
+
+    async def _verdict(self, yes: str, content: dict[str, Any] | None) -> Accept | Decline | Cancel:
+        while True:
+            typed = await self._keyboard.read(self._style.ask(f"  {yes}, [d]ecline, [c]ancel > "))
+            answer = "c" if typed is None else typed.strip().lower()
+            if answer in ("y", "yes"):
+                return Accept(content)
+            if answer in ("d", "decline", "/decline", "n", "no"):
+                return Decline()
+            if answer in ("c", "cancel", "/cancel"):
+                return Cancel()
+            self._say(self._style.dim("  please type y, d or c"))
+
+    def _leave_if_single_turn(self) -> None:
+        """The answer stops the turn; a program with a single turn ends as well."""
+        if not self._keyboard.handles_interrupts:
+            self._keyboard.leave()
 
     def _show_question(self, question: Question) -> None:
         self._say(self._style.ask(f"? {plain(question.text)}"))
         for number, choice in enumerate(question.choices, 1):
-            more = self._style.dim(f"  {plain(choice.description)}") if choice.description else ""
-            self._say(f"  {number}. {plain(choice.label)}{more}")
+            description = (
+                self._style.dim(f"  {plain(choice.description)}") if choice.description else ""
+            )
+            self._say(f"  {number}. {plain(choice.label)}{description}")
 
     def _say(self, text: str) -> None:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
-def whole_input(given: Mapping[str, Any]) -> str:
-    """A tool's input in full, a command or a text as it is and the rest as JSON."""
-    if set(given) <= {"command", "description"} and isinstance(given.get("command"), str):
-        return str(given["command"])
-    return json.dumps(dict(given), indent=2, ensure_ascii=False)
+def whole_input(tool_input: Mapping[str, Any]) -> str:
+    """A tool's whole input: a command as text, anything else as JSON."""
+    if set(tool_input) <= {"command", "description"} and isinstance(tool_input.get("command"), str):
+        return str(tool_input["command"])
+    return json.dumps(dict(tool_input), indent=2, ensure_ascii=False)
 
 
-def update_in_words(update: PermissionUpdate) -> str:
-    """A suggested change of the rules, for a person."""
+def describe_update(update: PermissionUpdate) -> str:
+    """A suggested change of the rules, as text for the user."""
     plain_update = msgspec.to_builtins(update)
-    where = plain_update.get("destination", "session")
+    destination = plain_update.get("destination", "session")
     rules = getattr(update, "rules", None)
     if rules:
-        return f"{plain_update['behavior']} {', '.join(str(rule) for rule in rules)} ({where})"
+        return (
+            f"{plain_update['behavior']} {', '.join(str(rule) for rule in rules)} ({destination})"
+        )
     if "directories" in plain_update:
-        return f"work in {', '.join(plain_update['directories'])} ({where})"
+        return f"work in {', '.join(plain_update['directories'])} ({destination})"
     if "mode" in plain_update:
-        return f"change to the mode {plain_update['mode']} ({where})"
+        target = "this session" if destination == "session" else f"the {destination}"
+        return f"switch {target} to {plain_update['mode']}"
     return json.dumps(plain_update)
 
 
-def _chosen(question: Question, typed: str) -> str:
-    words = [word.strip() for word in typed.split(",")] if question.multi_select else [typed]
+def _denial(reason: str | None) -> str:
+    text = (reason or "").strip()
+    return f"The user said no: {text}" if text else "The user said no."
+
+
+def _parse_answer(question: Question, typed: str) -> str:
+    """The answer as text; raises `Misfit` for a number that is not a choice."""
+    parts = [part.strip() for part in typed.split(",")] if question.multi_select else [typed]
     labels = []
-    for word in words:
-        if word.isdigit() and 1 <= int(word) <= len(question.choices):
-            labels.append(question.choices[int(word) - 1].label)
-        elif word:
-            labels.append(word)
+    for part in parts:
+        if question.choices and re.fullmatch(r"[+-]?[0-9]+", part):
+            if not 1 <= int(part) <= len(question.choices):
+                raise Misfit(f"there is no {part}; choose 1 to {len(question.choices)}")
+            labels.append(question.choices[int(part) - 1].label)
+        elif part:
+            labels.append(part)
     return ", ".join(labels)
 
 

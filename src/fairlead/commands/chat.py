@@ -1,105 +1,139 @@
 """`fairlead chat`: a conversation in the terminal.
 
-Prompts go to the agent, its words stream back, permissions and questions are asked where they
-come up. Ctrl-C stops the running turn (a second one leaves), Ctrl-D leaves.
+Prompts go to the agent, and its text is streamed to the terminal. Permission requests and
+questions are asked when they arrive. Ctrl-C stops the running turn (a second one exits); at the
+prompt it clears the line, and a second one exits. Ctrl-D, `/exit` and `/quit` exit.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
-import signal
-from collections.abc import Callable, Iterator
 
 from fairlead.commands.agents import add_agent_arguments, choose
 from fairlead.commands.approval import Approval
-from fairlead.commands.line_input import LineInput
+from fairlead.commands.keyboard import Interrupted, Keyboard
 from fairlead.commands.screen import Screen
 from fairlead.commands.terminal import Style
-from fairlead.errors import ControlTimeout, FairleadError
+from fairlead.commands.trust import ProjectTrust, add_trust_arguments
+from fairlead.errors import FairleadError
 from fairlead.host.client import Client
-from fairlead.host.options import Options
-from fairlead.host.turn import Turn
+from fairlead.host.options.options import Options
+from fairlead.host.process.turn import Turn
 
 __all__ = ["add_arguments", "run"]
+
+LEAVE = {"/exit", "/quit"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `fairlead chat`."""
     add_agent_arguments(parser)
+    add_trust_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Hold the conversation; returns the exit code."""
-    return asyncio.run(_chat(arguments))
+    """Run the conversation; returns the exit code."""
+    keyboard = Keyboard()
+    return keyboard.run(lambda: _chat(arguments, keyboard))
 
 
-async def _chat(arguments: argparse.Namespace) -> int:
+async def _chat(arguments: argparse.Namespace, keyboard: Keyboard) -> int:
     style = Style()
     screen = Screen(style=style)
-    lines = LineInput()
-    person = Approval(screen, style, lines)
     async with choose(arguments) as agent:
-        options = Options(
-            **agent.options,
-            on_permission=person.permission,
-            on_question=person.question,
-            on_plan=person.plan,
-        )
-        async with Client(options) as client:
-            print(style.dim(f"{agent.introduction} CLI {client.version}. Ctrl-D leaves."))
-            while (prompt := await lines.read(style.accent("\n› "))) is not None:
-                if prompt.strip():
-                    await _turn(client, prompt, screen, style)
+        approval = Approval(screen, style, keyboard, agent.options["cwd"])
+        trusted = await ProjectTrust(arguments, style, keyboard).decide(agent)
+        async with Client(Options(**agent.options, **trusted, **approval.handlers())) as client:
+            introduction = f"{agent.introduction.rstrip('.')}. CLI {client.version}."
+            print(style.dim(f"{introduction} Ctrl-D or /exit leaves."), flush=True)
+            await _Conversation(client, keyboard, screen, style).run_turns()
     print()
     return 0
 
 
-async def _turn(client: Client, prompt: str, screen: Screen, style: Style) -> None:
-    turn = await client.send(prompt)
-    reading = asyncio.ensure_future(_show(turn, screen))
-    with _on_interrupt(lambda: _stop(client, reading, screen)):
+class _Conversation:
+    """Prompts and turns, one after the other."""
+
+    def __init__(self, client: Client, keyboard: Keyboard, screen: Screen, style: Style) -> None:
+        self._client = client
+        self._keyboard = keyboard
+        self._screen = screen
+        self._style = style
+        self._stopping: asyncio.Task[None] | None = None
+        self._prompting = True
+        self._warned = False
+        self._sent = False
+        self._stop_when_sent = False
+
+    async def run_turns(self) -> None:
+        """Read prompts and run turns until the user exits."""
+        with self._keyboard.on_interrupt(self._stop):
+            while (prompt := await self._prompt()) is not None:
+                if prompt.strip() in LEAVE:
+                    return
+                if prompt.strip():
+                    await self._turn(prompt)
+
+    async def _prompt(self) -> str | None:
+        """The next prompt; None to leave."""
+        self._prompting, self._warned, self._stop_when_sent = True, False, False
+        while True:
+            try:
+                async with self._keyboard.turn:
+                    return await self._keyboard.read(
+                        self._style.accent("\n› "),
+                        guarded=False,
+                        remembered=True,
+                        on_line=self._line_typed,
+                    )
+            except Interrupted as interrupted:
+                self._warn_or_leave(typed=interrupted.typed)
+
+    def _line_typed(self) -> None:
+        self._prompting = False
+
+    def _warn_or_leave(self, *, typed: bool) -> None:
+        """Ctrl-C at the prompt clears the line; only a second one at an empty line leaves."""
+        if not self._keyboard.interactive or (self._warned and not typed):
+            self._keyboard.leave()
+            return
+        self._screen.note("Ctrl-C again leaves, and so do Ctrl-D and /exit")
+        self._warned = True
+
+    async def _turn(self, prompt: str) -> None:
+        turn = await self._client.send(prompt)
+        self._sent = True
+        if self._stop_when_sent:
+            self._stop()
+        await self._show(turn)
+        self._sent = False
+        if self._stopping is not None:
+            # Otherwise it could stop the next turn.
+            await self._stopping
+            self._stopping = None
+        if turn.cost_usd:
+            print(self._style.dim(f"  ${turn.cost_usd:.4f}"))
+
+    async def _show(self, turn: Turn) -> None:
+        async for message in turn:
+            self._screen.show(message)
+        self._screen.end_text()
+
+    def _stop(self) -> None:
+        """The first Ctrl-C interrupts the turn, the second one leaves."""
+        if self._prompting:
+            self._warn_or_leave(typed=False)
+        elif self._stopping is not None:
+            self._keyboard.leave()
+        elif not self._sent:
+            self._stop_when_sent = True
+        else:
+            self._screen.note("stopping; Ctrl-C again leaves")
+            self._stopping = asyncio.create_task(self._interrupt())
+
+    async def _interrupt(self) -> None:
         try:
-            await reading
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
-    if turn.cost_usd:
-        print(style.dim(f"  ${turn.cost_usd:.4f}"))
-
-
-async def _show(turn: Turn, screen: Screen) -> None:
-    async for message in turn:
-        screen.show(message)
-    screen.end_text()
-
-
-@contextlib.contextmanager
-def _on_interrupt(act: Callable[[], None]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, act)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-
-
-_stopping: set[asyncio.Task[None]] = set()
-
-
-def _stop(client: Client, reading: asyncio.Future[None], screen: Screen) -> None:
-    """The first Ctrl-C interrupts the turn, the second one leaves."""
-    if _stopping:
-        reading.cancel()
-        return
-    screen.note("stopping; Ctrl-C again leaves")
-    task = asyncio.ensure_future(_interrupt(client, screen))
-    _stopping.add(task)
-    task.add_done_callback(_stopping.discard)
-
-
-async def _interrupt(client: Client, screen: Screen) -> None:
-    try:
-        await client.interrupt()
-    except (ControlTimeout, FairleadError) as problem:
-        screen.note(str(problem))
+            await self._client.interrupt()
+        except FairleadError as problem:
+            self._screen.note(str(problem))

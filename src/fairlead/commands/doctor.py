@@ -1,4 +1,4 @@
-"""`fairlead doctor`: what is installed, which version, and whether Fairlead can work with it."""
+"""`fairlead doctor`: what is installed, in which version, and whether Fairlead supports it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import platform
 import shutil
 import sqlite3
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
+from fairlead.commands.agents import DEMO, demo_agent, explain_not_found
+from fairlead.commands.serving.checks import default_data_folder
 from fairlead.commands.terminal import Style
-from fairlead.errors import FairleadError
-from fairlead.host import agent
+from fairlead.errors import AgentNotFound, FairleadError
+from fairlead.host.options import agent
+from fairlead.server.notices.push_check import check_push
 from fairlead.wire.versions import NEWEST_MEASURED, OLDEST, Version
 
 __all__ = ["add_arguments", "run"]
@@ -20,16 +25,20 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `fairlead doctor`."""
-    parser.add_argument("--agent", default="claude", help="name or path of the CLI to look at")
+    parser.add_argument(
+        "--agent", default="claude", help="claude, demo, or the path of a CLI to check"
+    )
+    parser.add_argument("--data", type=Path, help="the data folder of the server to check")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the findings; the exit code is 1 if something is in the way."""
+    """Print the findings; the exit code is 1 if there is a problem."""
     style = Style()
-    findings = [*_machine(), *asyncio.run(_cli(arguments.agent))]
-    for good, words in findings:
-        print(f"{style.good('✓') if good else style.bad('✗')} {words}")
-    return 0 if all(good for good, _ in findings) else 1
+    data = arguments.data or default_data_folder()
+    findings = [*_machine(), *asyncio.run(_cli(arguments.agent)), *check_push(data)]
+    for is_ok, text in findings:
+        print(f"{style.good('✓') if is_ok else style.bad('✗')} {text}")
+    return 0 if all(is_ok for is_ok, _ in findings) else 1
 
 
 def _machine() -> list[tuple[bool, str]]:
@@ -42,23 +51,33 @@ def _machine() -> list[tuple[bool, str]]:
 
 
 async def _cli(name: str) -> list[tuple[bool, str]]:
+    if name == DEMO:
+        with demo_agent() as demo:
+            findings = await _check_cli(demo.options["agent"], demo.options["env"])
+            return [(is_ok, f"the demo agent: {text}") for is_ok, text in findings[:1]]
+    return await _check_cli(name, os.environ)
+
+
+async def _check_cli(name: str, env: Mapping[str, str]) -> list[tuple[bool, str]]:
     try:
-        executable = agent.find(name, os.environ.get("PATH"))
-        version = await agent.version_of(executable, os.environ)
-        logged_in = await agent.is_logged_in(executable, version, os.environ)
+        executable = agent.find(name, env.get("PATH"))
+        version = await agent.version_of(executable, env)
+        logged_in = await agent.is_logged_in(executable, version, env)
+    except AgentNotFound as problem:
+        return [(False, explain_not_found(problem))]
     except FairleadError as problem:
         return [(False, str(problem))]
-    findings = [(version >= OLDEST, f"{executable}: {_judge(version)}")]
+    findings = [(version >= OLDEST, f"{executable}: {_describe_version(version)}")]
     if logged_in is False:
-        findings.append((False, f"not logged in: start `{name}` in a terminal and say /login"))
+        findings.append((False, f"not logged in: run `{name}` and type /login"))
     elif logged_in:
         findings.append((True, "logged in"))
     return findings
 
 
-def _judge(version: Version) -> str:
+def _describe_version(version: Version) -> str:
     if version < OLDEST:
-        return f"{version} is older than {OLDEST}, which Fairlead needs at least"
+        return f"{version} is older than {OLDEST}, the oldest version that Fairlead supports"
     if version > NEWEST_MEASURED:
-        return f"{version}, newer than {NEWEST_MEASURED}, the newest that was measured"
+        return f"{version}, newer than {NEWEST_MEASURED}, the newest tested version"
     return f"{version}"

@@ -1,6 +1,6 @@
-"""`fairlead emulate …`: stands in for `claude`, with the same flags, and needs no account.
+"""`fairlead emulate …`: replaces `claude`, with the same flags, and needs no account.
 
-Everything after the word goes to the emulator as it is. The script comes from FAIRLEAD_SCRIPT
+All further arguments are passed to the emulator. The script comes from FAIRLEAD_SCRIPT
 (default: the tour), the version from FAIRLEAD_EMULATE.
 """
 
@@ -13,17 +13,17 @@ __all__ = ["add_arguments", "emulate", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags are the CLI's and are not read here."""
+    """Accept the flags of the CLI, which the emulator parses."""
     parser.add_argument("flags", nargs="*", help="the flags of `claude`")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Be the CLI."""
+    """Run the emulator; returns the exit code."""
     return emulate(arguments.flags)
 
 
 def emulate(flags: Sequence[str]) -> int:
-    """Be the CLI with these flags."""
-    from fairlead.emulator.program import main
+    """Run the emulator with these flags; returns the exit code."""
+    from fairlead.emulator.process.program import main
 
     return main(flags)

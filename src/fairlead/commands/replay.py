@@ -1,4 +1,4 @@
-"""`fairlead replay FILE`: fold a recording and print the conversation it holds.
+"""`fairlead replay FILE`: folds a recording and prints the conversation.
 
 With `--json` the final snapshot is printed instead, as docs/transcript.md describes it.
 """
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def fold(text: bytes, name: str) -> Transcript:
-    """The transcript of a whole recording; raises `UsageError` where it is none."""
+    """The transcript of a recording; raises `UsageError` if the text is not a recording."""
     transcript = Transcript()
     for number, line in enumerate(text.split(b"\n"), 1):
         if not line.strip():

@@ -1,8 +1,8 @@
 """A conversation on a terminal, written as it happens and never rewritten.
 
-Takes wire messages, prints words. Partial text is printed as it streams; where a CLI sends no
-partial text (a fallback, a local command), the finished block is printed instead, so nothing
-is lost and nothing shown twice.
+Prints wire messages. Partial text is printed as it arrives; if the CLI sends no partial text (a
+fallback, a local command), the finished block is printed instead, so that each text is shown
+exactly once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESULT_LINES = 4
 """Lines of a tool's output that are shown; the rest is counted."""
 
 SHOWN_BY_QUESTION = {"AskUserQuestion", "ExitPlanMode"}
-"""Calls whose input is about to be put to the person in full."""
+"""Tools whose input is shown completely by the question that follows."""
 
 
 class Screen:
@@ -47,18 +47,18 @@ class Screen:
             Informational: lambda m: self.note(m.content),
             CompactBoundary: lambda m: self.note("the conversation was compacted"),
             PermissionDenied: lambda m: self.note(f"{m.tool_name} was denied: {m.message or ''}"),
-            Malformed: lambda m: self.note(f"noise on stdout: {m.problem}"),
+            Malformed: lambda m: self.note(f"unexpected output on stdout: {m.problem}"),
             Unknown: lambda m: self.note(f"a message of an unknown kind: {m.type_name}"),
         }
 
     def show(self, message: AnyMessage) -> None:
-        """Print what a message says to a person, if anything."""
-        shower = self._shows.get(type(message))
-        if shower is not None:
-            shower(message)
+        """Print the part of a message that is for the user, if any."""
+        show_message = self._shows.get(type(message))
+        if show_message is not None:
+            show_message(message)
 
     def note(self, text: str) -> None:
-        """Print a remark of our own, on its own line."""
+        """Print a note of Fairlead on its own line."""
         self.end_text()
         self._print(self._style.dim(f"  · {plain(text)}") + "\n")
 
@@ -100,8 +100,10 @@ class Screen:
     def _call(self, block: ToolUseBlock, *, nested: bool) -> None:
         self.end_text()
         mark = "  ↳" if nested else "●"
-        words = plain(describe_call(block.name, block.input))
-        self._print(f"{self._style.accent(mark)} {self._style.bold(plain(block.name))} {words}\n")
+        description = plain(describe_call(block.name, block.input))
+        self._print(
+            f"{self._style.accent(mark)} {self._style.bold(plain(block.name))} {description}\n"
+        )
 
     def _user(self, message: User) -> None:
         content = message.message.content
@@ -117,12 +119,12 @@ class Screen:
     def _tool_result(self, block: ToolResultBlock) -> None:
         self.end_text()
         lines = [line for line in plain(block.text).splitlines() if line.strip()]
-        shown = lines[:RESULT_LINES]
+        first_lines = lines[:RESULT_LINES]
         style = self._style.bad if block.is_error else self._style.dim
         width = shutil.get_terminal_size().columns - 5
-        for number, line in enumerate(shown or ["(no output)"]):
-            words = line if len(line) <= width else line[: width - 1] + "…"
-            self._print(style(f"  {'⎿' if number == 0 else ' '} {words}") + "\n")
+        for number, line in enumerate(first_lines or ["(no output)"]):
+            text = line if len(line) <= width else line[: width - 1] + "…"
+            self._print(style(f"  {'⎿' if number == 0 else ' '} {text}") + "\n")
         more = len(lines) - RESULT_LINES
         if more > 0:
             self._print(self._style.dim(f"    … {more} more line{'s' * (more > 1)}") + "\n")
@@ -133,7 +135,10 @@ class Screen:
 
     def _result(self, message: Result) -> None:
         self.end_text()
-        if not message.ok:
+        if (message.terminal_reason or "").startswith("aborted"):
+            # The CLI's own text is for developers.
+            self._print(self._style.dim("  · stopped") + "\n")
+        elif not message.ok:
             reason = message.terminal_reason or message.subtype
             self._print(self._style.bad(f"✗ {plain(reason)}: {plain(message.text)}") + "\n")
 
@@ -142,15 +147,15 @@ class Screen:
         self._out.flush()
 
 
-def describe_call(name: str, given: Any) -> str:
-    """The part of a tool's input that says most, in one line."""
-    if not isinstance(given, dict) or name in SHOWN_BY_QUESTION:
+def describe_call(name: str, tool_input: Any) -> str:
+    """The most informative part of a tool's input, as one line."""
+    if not isinstance(tool_input, dict) or name in SHOWN_BY_QUESTION:
         return ""
     for key in ("command", "file_path", "notebook_path", "pattern", "url", "query", "description"):
-        if isinstance(given.get(key), str):
-            first, *more = str(given[key]).splitlines() or [""]
+        if isinstance(tool_input.get(key), str):
+            first, *more = str(tool_input[key]).splitlines() or [""]
             return first + (f" … (+{len(more)} lines)" if more else "")
-    return json.dumps(given, ensure_ascii=False)[:200] if given else ""
+    return json.dumps(tool_input, ensure_ascii=False)[:200] if tool_input else ""
 
 
 def _without_tags(text: str) -> str:

@@ -1,7 +1,8 @@
-"""`fairlead serve`: the server and its web app, on this machine unless told otherwise.
+"""`fairlead serve`: the server and its web app, by default on this machine only.
 
-Prints where it is and how to get in, opens the browser with a one-time code, and ends its
-sessions cleanly at Ctrl-C (a second one ends at once).
+Prints its address and a link with a one-time code, opens the browser, prints a fresh link for
+each Enter in its terminal and for each `fairlead link`, and ends its sessions cleanly at Ctrl-C
+(a second one ends at once).
 """
 
 from __future__ import annotations
@@ -13,114 +14,200 @@ import os
 import signal
 import socket
 import sys
-import webbrowser
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.commands.agents import Agent, choose
+from fairlead.commands.agents import Agent, add_env_argument, choose
+from fairlead.commands.link import link_at_enter
+from fairlead.commands.opening import LaunchPage
+from fairlead.commands.serving.checks import (
+    check_data_folder,
+    check_root,
+    check_tls,
+    default_data_folder,
+    port_number,
+)
+from fairlead.commands.serving.passed_variables import passed_variables, unset_variables
+from fairlead.commands.serving.settings import apply_settings, read_settings
 from fairlead.commands.terminal import Style
-from fairlead.host import agent as agents
-from fairlead.host.environment import child_environment
-from fairlead.host.options import Options
-from fairlead.server.garbage import sweep_forever
+from fairlead.host.options import agent as agents
+from fairlead.host.options.environment import child_environment
+from fairlead.host.options.options import Options
+from fairlead.server.access.owner_channel import owner_channel
+from fairlead.server.gc_tuning import sweep_forever
+from fairlead.server.hardening import hide_memory, warning_as_root
+from fairlead.server.http.static import StaticFiles
+from fairlead.server.limits import Limits
 from fairlead.server.policy import MODES, Policy
 from fairlead.server.redaction import log_to
 from fairlead.server.service import Address, Service, open_service
-from fairlead.server.static import StaticFiles
+from fairlead.server.worktree_settings import WorktreeSettings
+from fairlead.wire.config_folder import projects_folder
 from fairlead.wire.versions import Version
 
-__all__ = ["add_arguments", "default_data_folder", "run"]
+__all__ = ["add_arguments", "run"]
 
 
 EVERYWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
-"""What means every address of this machine, and an address elsewhere that is nobody's."""
+"""Addresses that mean every address of this machine, and a reserved address elsewhere."""
 
 SWITCH_S = 0.0005
-"""How long one thread may keep the interpreter while another waits for it."""
+"""How long a thread may hold the interpreter lock while another waits for it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `fairlead serve`."""
+    """Add the arguments of `fairlead serve`."""
     parser.add_argument(
-        "--agent", help="claude, demo, or the path of a CLI (default: what is there)"
+        "--agent",
+        help="claude, demo, or the path of a CLI (default: claude if installed, else demo)",
     )
-    parser.add_argument("--port", type=int, default=8787, help="the port; 0 takes a free one")
+    parser.add_argument(
+        "--port", type=port_number, default=8787, help="the port; 0 selects a free one"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
-    parser.add_argument("--name", action="append", default=[], help="another name clients may use")
+    parser.add_argument(
+        "--name", action="append", default=[], help="extra host name to accept (may be repeated)"
+    )
     parser.add_argument("--certificate", type=Path, help="a TLS certificate (PEM)")
     parser.add_argument("--key", type=Path, help="its key (PEM)")
     parser.add_argument(
         "--i-understand-plain-http",
         action="store_true",
-        help="listen beyond this machine without TLS: anybody on the network can take over",
+        help="listen beyond this machine without TLS; anyone on the network can then take over",
     )
-    parser.add_argument("--data", type=Path, help="where sessions are kept")
-    parser.add_argument("--root", type=Path, action="append", default=[], help="folders to work in")
     parser.add_argument(
-        "--mode-ceiling", choices=MODES, default="acceptEdits", help="most that clients may choose"
+        "--trusted-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="an address or network whose X-Forwarded-* headers are trusted (may be repeated)",
+    )
+    parser.add_argument(
+        "--public-url",
+        metavar="URL",
+        help="the URL of a proxy for clients, such as https://agents.example.org/fairlead",
+    )
+    parser.add_argument("--data", type=Path, help="the data folder")
+    parser.add_argument(
+        "--new-database",
+        action="store_true",
+        help="rename a database that cannot be used (it is kept) and create an empty one",
+    )
+    parser.add_argument(
+        "--root",
+        type=Path,
+        action="append",
+        default=[],
+        help="folder sessions may work in (may be repeated; default: your home)",
+    )
+    parser.add_argument(
+        "--worktrees",
+        type=Path,
+        metavar="DIR",
+        help="folder for worktrees of sessions, below a root (default: .claude/worktrees of each repository)",
+    )
+    parser.add_argument(
+        "--mode-ceiling",
+        choices=MODES,
+        default="acceptEdits",
+        help="most permissive mode a client may select",
+    )
+    add_env_argument(parser)
+    parser.add_argument(
+        "--pass-env",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="pass this variable on to the CLI if it is set; NAME* for a beginning (may be repeated)",
     )
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
-    parser.set_defaults(model=None, permission_mode="default", resume=None, record=None, cwd=".")
-
-
-def default_data_folder() -> Path:
-    """Where sessions are kept unless told otherwise."""
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "fairlead"
+    parser.set_defaults(model=None, permission_mode="default", resume=None, record=None, cwd=None)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C; returns the exit code."""
+    check_tls(arguments.certificate, arguments.key)
+    arguments.root = [check_root(root) for root in arguments.root]
+    arguments.data = arguments.data or default_data_folder()
+    apply_settings(arguments, read_settings(arguments.data))
+    address = _address(arguments)  # A refused address must leave no data folder behind.
+    arguments.passed = passed_variables(arguments.pass_env, os.environ)
+    for name in unset_variables(arguments.pass_env, os.environ):
+        print(
+            f"fairlead: --pass-env: {name} is not set, so the CLI does not get it", file=sys.stderr
+        )
+    check_data_folder(arguments.data)
     log_to(sys.stderr)
-    # The store's thread takes the interpreter back after every statement, and would wait five
+    # The store's thread acquires the interpreter lock after every statement, and would wait five
     # milliseconds for it each time while the event loop is busy.
     sys.setswitchinterval(SWITCH_S)
-    return asyncio.run(_serve(arguments))
+    hide_memory()
+    return asyncio.run(_serve(arguments, address))
 
 
-async def _serve(arguments: argparse.Namespace) -> int:
-    address = Address(
+def _address(arguments: argparse.Namespace) -> Address:
+    return Address(
         host=arguments.host,
         port=arguments.port,
         names=tuple(arguments.name) or _own_names(arguments.host),
         certificate=arguments.certificate,
         key=arguments.key,
         plain_http=arguments.i_understand_plain_http,
+        trusted_proxies=tuple(arguments.trusted_proxy),
+        public_url=arguments.public_url,
     )
-    data = arguments.data or default_data_folder()
-    async with choose(arguments) as agent:
+
+
+async def _serve(arguments: argparse.Namespace, address: Address) -> int:
+    data: Path = arguments.data
+    demo = _demo_folder(data)
+    async with choose(arguments, fall_back_to_demo=True, demo_folder=demo) as agent:
         options = Options(
-            **{k: v for k, v in agent.options.items() if k not in ("resume", "record")}
+            **{k: v for k, v in agent.options.items() if k not in ("resume", "record")},
+            pass_env=arguments.passed,
         )
-        found = None if agent.demo else await _look_at(options)
+        status = None if agent.demo else await _check_cli(options)
         async with open_service(
             data=data,
             options=options,
             agent=arguments.agent or str(options.agent),
             address=address,
             policy=_policy(arguments, agent),
-            projects=_projects(agent),
+            projects=_projects(options),
+            new_database=arguments.new_database,
         ) as service:
-            _introduce(service, agent, found, data)
-            if not arguments.no_browser:
-                # A browser's command line is read by every user of the machine.
-                webbrowser.open(service.launch_link(user=os.getuid()))
-            sweeping = asyncio.create_task(sweep_forever(lambda: service.registry.sessions.working))
+            # Before the first line is printed, because the user may press Ctrl-C at once.
             with _stopping_at_ctrl_c(service):
-                await service.run()
+                _introduce(service, agent, status, data)
+                sessions = service.registry.sessions
+                sweeping = asyncio.create_task(sweep_forever(lambda: sessions.working))
+                with (
+                    _browser(service, wanted=not arguments.no_browser),
+                    link_at_enter(lambda: _print_link(service)) as typing,
+                ):
+                    if typing:
+                        print(Style().dim("          Press Enter for a fresh link."), flush=True)
+                    async with owner_channel(data, service.launch_link):
+                        await service.run()
             sweeping.cancel()
     return 0
 
 
+def _demo_folder(data: Path) -> Path:
+    """A folder next to the data folder, whose content clients must not read."""
+    folder = data.absolute()
+    return folder.with_name(f"{folder.name}-demo")
+
+
 def _own_names(host: str) -> tuple[str, ...]:
-    """The address of this machine, for a server on all of them: it answers only to names (R3)."""
+    """The address of this machine, for a server on all addresses: it checks host names (R3)."""
     if host not in EVERYWHERE:
         return ()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            # Nothing is sent: the system only says from which address it would be.
+            # Nothing is sent: the system only selects the source address.
             probe.connect((EVERYWHERE[host], 9))
         except OSError:
             return ()
@@ -128,7 +215,7 @@ def _own_names(host: str) -> tuple[str, ...]:
 
 
 def _policy(arguments: argparse.Namespace, agent: Agent) -> Policy:
-    roots = [root.resolve() for root in arguments.root]
+    roots = list(arguments.root)
     if not roots and agent.demo:
         roots = [Path(agent.options["cwd"])]
     return Policy(
@@ -136,48 +223,56 @@ def _policy(arguments: argparse.Namespace, agent: Agent) -> Policy:
         mode_ceiling=arguments.mode_ceiling,
         env=agent.options.get("env", {}),
         inherit_env=agent.options.get("inherit_env", True),
+        worktrees=WorktreeSettings(arguments.worktrees and arguments.worktrees.absolute()),
     )
 
 
-def _projects(agent: Agent) -> Path | None:
-    """The CLI's own sessions of this user; the demo has a home of its own."""
-    home = agent.options.get("env", {}).get("HOME") if agent.demo else str(Path.home())
-    return Path(home, ".claude", "projects") if home else None
+def _projects(options: Options) -> Path:
+    """The folder in which a CLI with these options stores its sessions."""
+    return Path(projects_folder(child_environment(os.environ, options), str(Path.home())))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _CliStatus:
     """The CLI that sessions will run."""
 
     version: Version
     logged_in: bool | None
 
 
-async def _look_at(options: Options) -> _Found:
-    """The CLI, looked at now: a server whose every session fails had better not start."""
+async def _check_cli(options: Options) -> _CliStatus:
+    """Check the CLI at the start, so that a missing CLI is reported before any session fails."""
     env = child_environment(os.environ, options)
     executable = agents.find(str(options.agent), env.get("PATH"))
     version = await agents.version_of(executable, env)
-    return _Found(version, await agents.is_logged_in(executable, version, env))
+    return _CliStatus(version, await agents.is_logged_in(executable, version, env))
 
 
-def _introduce(service: Service, agent: Agent, found: _Found | None, data: Path) -> None:
+def _introduce(service: Service, agent: Agent, status: _CliStatus | None, data: Path) -> None:
     style = Style()
     print(f"{style.bold('Fairlead')} at {style.accent(service.base_url)}")
     print(f"  agent   {agent.introduction}")
-    if found is not None:
-        print(f"  version {found.version}")
-    if found is not None and found.logged_in is False:
-        words = "not logged in, so every turn will fail: start `claude` in a terminal, say /login"
-        print(style.ask(f"          {words}"))
+    if status is not None:
+        print(f"  version {status.version}")
+    if status is not None and status.logged_in is False:
+        hint = "not logged in, so every turn will fail: run `claude` and type /login"
+        print(style.ask(f"          {hint}"))
     print(f"  data    {data}")
+    if warning := warning_as_root():
+        print(style.ask(f"  {warning}"))
     if not StaticFiles().built:
-        print(style.ask("  the web app is not built; run `make web`"))
-    print(f"  open    {service.launch_link()}")
-    print(style.dim("          (works once, for a minute; Ctrl-C ends everything)"))
-    if service.address.host not in ("127.0.0.1", "::1", "localhost"):
+        print(style.ask("  the web app is not built; run `make web`, or reinstall fairlead"))
+    _print_link(service)
+    print(style.dim("          (valid once, for ten minutes; `fairlead link` prints another;"))
+    print(style.dim("          Ctrl-C ends everything)"))
+    reachable = service.address.host not in ("127.0.0.1", "::1", "localhost")
+    if reachable or service.address.public_url is not None:
         _show_qr_code(service)
     sys.stdout.flush()
+
+
+def _print_link(service: Service) -> None:
+    print(f"  open    {service.launch_link()}", flush=True)
 
 
 def _show_qr_code(service: Service) -> None:
@@ -185,6 +280,24 @@ def _show_qr_code(service: Service) -> None:
 
     print("  phone   scan this:")
     segno.make(service.launch_link("approver"), error="l").terminal(compact=True)
+
+
+@contextlib.contextmanager
+def _browser(service: Service, *, wanted: bool) -> Iterator[None]:
+    """Open the app, and remove the page with the code at the end."""
+    if not wanted:
+        yield
+        return
+    # Behind a proxy the caller's user is unknown, so a code bound to a user would never work.
+    bound = os.getuid() if service.address.public_url is None else None
+    page = LaunchPage(service.launch_link(user=bound))
+    removing = asyncio.get_running_loop().create_task(page.remove_after(Limits().launch_page_s))
+    try:
+        page.open()
+        yield
+    finally:
+        removing.cancel()
+        page.remove()
 
 
 @contextlib.contextmanager

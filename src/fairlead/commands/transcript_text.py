@@ -1,4 +1,4 @@
-"""A finished transcript as text for a terminal: one block per item, then how it ended."""
+"""A finished transcript as text for a terminal: one block per item, then the outcome."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.commands.screen import describe_call
 from fairlead.commands.terminal import Style, plain
 from fairlead.transcript import Transcript
-from fairlead.transcript.model import (
+from fairlead.transcript.state.model import (
     CommandItem,
     Item,
     NoticeItem,
@@ -21,21 +21,24 @@ from fairlead.transcript.model import (
 
 __all__ = ["print_transcript"]
 
+STATUSES = {"in_progress": 0, "pending": 1, "completed": 2}
+"""The order in which tasks are shown."""
+
 RESULT_LINES = 4
 
 
 def print_transcript(transcript: Transcript, style: Style | None = None) -> None:
-    """Print everything a person would want to read."""
+    """Print the whole transcript."""
     style = style or Style()
     session = transcript.session
-    facts = [session.model, session.version, session.cwd]
-    print(style.dim(" · ".join(plain(fact) for fact in facts if fact)))
+    details = [session.model, session.version, session.cwd]
+    print(style.dim(" · ".join(plain(detail) for detail in details if detail)))
     for item in transcript.items:
         for line in _lines(item, style):
             print(line)
     for request in transcript.pending:
         print(style.ask(f"? waiting: {plain(request.title or request.tool_name)}"))
-    for task in transcript.tasks:
+    for task in sorted(transcript.tasks, key=lambda item: STATUSES.get(item.status, 1)):
         mark = {"completed": "✓", "in_progress": "▸"}.get(task.status, "·")
         print(f"  {mark} {plain(task.subject)}")
     print(style.dim(_ending(transcript)))
@@ -65,17 +68,19 @@ def _tool(item: ToolItem, style: Style) -> list[str]:
     mark = {"done": style.good("●"), "running": style.accent("●"), "awaiting": style.ask("●")}
     head = f"{mark.get(item.state, style.bad('●'))} {style.bold(plain(item.title or item.name))} "
     head += plain(describe_call(item.name, item.input))
+    if (item.decision or {}).get("edited") and item.name != "AskUserQuestion":
+        head += style.dim("  (edited by you before it ran)")
     if item.state != "done":
         head += style.dim(f"  ({item.state})")
     output = [line for line in plain(item.result or "").splitlines() if line.strip()]
-    shown = [style.dim(f"  ⎿ {line[:160]}") for line in output[:RESULT_LINES]]
+    result_lines = [style.dim(f"  ⎿ {line[:160]}") for line in output[:RESULT_LINES]]
     more = len(output) - RESULT_LINES
-    return [head, *shown, *([style.dim(f"    … {more} more")] if more > 0 else [])]
+    return [head, *result_lines, *([style.dim(f"    … {more} more")] if more > 0 else [])]
 
 
 def _command(item: CommandItem, style: Style) -> list[str]:
-    colour = style.bad if item.failed else style.dim
-    return [colour(f"  {line}") for line in plain(item.text).splitlines()]
+    color = style.bad if item.failed else style.dim
+    return [color(f"  {line}") for line in plain(item.text).splitlines()]
 
 
 def _notice(item: NoticeItem, style: Style) -> list[str]:
@@ -102,5 +107,6 @@ _WRITERS: dict[type, Callable[[Any, Style], list[str]]] = {
 def _ending(transcript: Transcript) -> str:
     turns = transcript.turns
     outcomes = ", ".join(turn.outcome or "running" for turn in turns) or "no turn"
-    cost = transcript.ledger.cost_usd
-    return f"\n{transcript.status} · {len(turns)} turn{'s' * (len(turns) != 1)} ({outcomes}) · ${cost:.4f}"
+    cost, seconds = transcript.ledger.cost_usd, transcript.ledger.duration_ms / 1000
+    count = f"{len(turns)} turn{'s' * (len(turns) != 1)} ({outcomes})"
+    return f"\n{transcript.status} · {count} · {seconds:.1f} s · ${cost:.4f}"

@@ -1,9 +1,9 @@
-"""For tests of programs that host Claude Code, without an account and without a network.
+"""A test kit for programs that host Claude Code; it needs no account and no network.
 
-`plugin` has the fixtures; `emulated` is a `claude` with an inline script, `scripted_cli` a real one
-under the scripted model, `replays` a recording that is played back, `expectations` what a test may
-ask of the lines. `real_cli` fetches CLIs of given versions (with `node`), `hermetic` makes their
-environment, `isolated` runs a command with loopback only.
+`plugin` has the fixtures: `emulated_claude` is an emulated CLI with a script of the test,
+`scripted_cli` a real CLI with a scripted model, and `replayed_claude` plays a recording back.
+`expectations` has assertions on the lines of a CLI. `real_cli` fetches CLIs of given versions (with
+`node`), `hermetic` makes their environment, `isolated` runs a command with loopback only.
 """
 
 from fairlead.testing.emulated import EmulatedClaude

@@ -1,7 +1,7 @@
-"""A `claude` for a test: the emulator with a script of the test's own, as an executable file.
+"""A `claude` for a test: the emulator with a script of the test, as an executable file.
 
-Has a home, a project and a folder for temporary files of its own; nothing of the machine's user is
-read. Give `executable` to whatever starts the CLI (an SDK's path option, `--agent`, a PATH).
+It has its own home, project and temporary folder, and reads no files of the user. Pass
+`executable` to the code that starts the CLI (an SDK's path option, `--agent`, a PATH).
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlead.emulator.launcher import write_launcher
-from fairlead.emulator.profile import DEFAULT_VERSION, profile_of
-from fairlead.emulator.scenario import load, read_yaml
+from fairlead.emulator.process.launcher import write_launcher
+from fairlead.emulator.script.scenario import load, load_text, read_yaml
+from fairlead.emulator.script.schema import SCRIPT
+from fairlead.emulator.state.profile import DEFAULT_VERSION, profile_of
 from fairlead.errors import UsageError
 
 __all__ = ["EmulatedClaude"]
 
 WAIT_S = 30.0
-"""The bound of `run`: a script that waits longer is a mistake."""
+"""The timeout of `run`."""
 
 PROTOCOL_FLAGS = (
     "--output-format",
@@ -50,7 +51,7 @@ class EmulatedClaude:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the launcher sets for the emulator."""
+        """The environment that the launcher sets for the emulator."""
         return {
             "HOME": str(self.home),
             "TMPDIR": str(self.root / "tmp"),
@@ -62,18 +63,20 @@ class EmulatedClaude:
     def play(self, script: Any) -> None:
         """Change the script for processes that start from now on.
 
-        It is YAML text, a list of scenes, a mapping, or just a text that is always said.
+        It is YAML text, a list of scenes, a mapping, or a text that the model always answers with.
         """
         data = _as_data(script)
+        if isinstance(script, str) and not _is_sentence(script):
+            load_text(script)  # its errors name the line
         load(data)
         self._script.write_text(json.dumps(data), encoding="utf-8")
 
     def run(
         self, *inputs: str | Mapping[str, Any], flags: Sequence[str] = (), timeout: float = WAIT_S
     ) -> list[dict[str, Any]]:
-        """Start it, write prompts or whole lines, close stdin; gives the lines it said."""
+        """Start it, write prompts or whole lines, close stdin; returns the lines that it wrote."""
         lines = "".join(json.dumps(_as_line(entry)) + "\n" for entry in inputs)
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(self.executable), *PROTOCOL_FLAGS, *flags],
             input=lines,
             capture_output=True,
@@ -82,7 +85,7 @@ class EmulatedClaude:
             timeout=timeout,
             check=False,
         )
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in completed.stdout.splitlines()]
 
     def transcripts(self) -> list[Path]:
         """The session files it has written."""
@@ -91,15 +94,18 @@ class EmulatedClaude:
 
 def _as_data(script: Any) -> Any:
     if isinstance(script, str):
-        text = script.strip()
-        if text.startswith(("-", "scenes:", "queue:", "{", "[")):
-            return read_yaml(script)
-        return [{"steps": [{"say": script}]}]
+        return [{"steps": [{"say": script}]}] if _is_sentence(script) else read_yaml(script)
     if isinstance(script, Mapping):
         return dict(script)
     if isinstance(script, Iterable):
         return list(script)
     raise UsageError(f"a script is YAML, a list of scenes or a text, not {script!r}")
+
+
+def _is_sentence(script: str) -> bool:
+    """Whether a script is plain text for the model to say, and not YAML."""
+    keys = tuple(f"{key}:" for key in SCRIPT)
+    return not script.strip().startswith(("-", "{", "[", "#", *keys))
 
 
 def _as_line(entry: str | Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""The surroundings of a real CLI under test: nothing of the machine, nothing of the network.
+"""The environment of a real CLI under test, which uses nothing of the user and no network.
 
-`hermetic_env` is the whole environment of the child (it is not added to ours): a home of its own,
-a dummy key, a model API on loopback, and no traffic that a turn does not need. With the key in
-the environment and stream-json on stdio no version asks for a login, so an empty home is enough;
-only the trust in a project has to be written down (`trust`, TRUTH 3).
+`hermetic_env` is the whole environment of the child (nothing is inherited): its own home, a dummy
+key, a model API on loopback, and no traffic that a turn does not need. With the key in the
+environment and stream-json on stdio, no version asks for a login, so an empty home is enough; only
+the trust in a project must be stored (`trust`, CLI-323).
 
-Its neighbour `isolated` takes the network away; `real_cli` has the CLI itself.
+`isolated` removes the network; `real_cli` provides the CLI.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ TOOLS = ("git", "bash", "rg")
 
 
 def hermetic_env(home: Path, base_url: str, **extra: str | None) -> dict[str, str]:
-    """The environment for a CLI; `extra` adds variables, or takes one away with None.
+    """The environment for a CLI; `extra` adds variables, or removes one with None.
 
-    As root, `IS_SANDBOX="1"` is needed for the mode bypassPermissions (TRUTH 1.3); it is set
+    As root, `IS_SANDBOX="1"` is needed for the mode bypassPermissions (CLI-313); it is set
     only if asked for. Keep the path of `home` short: 2.1.325 opens a socket below it.
     """
     temporary = home / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     env: dict[str, str | None] = {
         "HOME": str(home),
-        # Else every CLI of this user shares /tmp/claude-UID and leaves settings files behind.
+        # Otherwise all CLIs of this user share /tmp/claude-UID and leave settings files behind.
         "TMPDIR": str(temporary),
         "CLAUDE_CODE_TMPDIR": str(temporary),
         "PATH": search_path(),
@@ -52,15 +52,15 @@ def hermetic_env(home: Path, base_url: str, **extra: str | None) -> dict[str, st
 
 
 def search_path() -> str:
-    """A PATH that has git, bash, node and the standard folders, and nothing else of ours."""
-    found = [shutil.which(tool) for tool in TOOLS]
-    folders = [str(Path(path).parent) for path in found if path]
+    """A PATH with the folders of git, bash, rg and node, and the standard folders."""
+    paths = [shutil.which(tool) for tool in TOOLS]
+    folders = [str(Path(path).parent) for path in paths if path]
     folders += [str(find_node().node.parent), *os.defpath.split(os.pathsep)]
     return os.pathsep.join(dict.fromkeys(folders))
 
 
 def trust(home: Path, *projects: Path) -> None:
-    """Accept the trust dialog for these projects, as a person would have in the terminal.
+    """Accept the trust dialog for these projects, as a user would in the terminal.
 
     Without it 2.1.325 ignores the allow rules in a project's own settings files.
     """

@@ -2,13 +2,13 @@
 
     python -m fairlead.testing.isolated -- pytest tests/e2e/real_cli
 
-The command and all its children can reach each other on 127.0.0.1 and nothing else, so a CLI
-under test cannot phone anywhere whatever it tries. Linux only; needs no tool of the machine and,
-where the kernel lets users make namespaces, no privilege. Where it is refused the command runs
-all the same, after a line on stderr that says so; with `--require` it does not run (exit 3).
+The command and all its children can reach each other on 127.0.0.1 and nothing else, so a CLI under
+test cannot connect to any other host. Linux only; it needs no other tool and, if the kernel lets
+users create namespaces, no privilege. If isolation is not possible, the command runs without it,
+after a message on stderr; with `--require` it does not run (exit 3).
 
-The model API must live inside as well, which is why whole test runs are wrapped and not single
-CLIs. What has to be fetched (`real_cli`) is fetched before.
+The model API must be in the same namespace, so whole test runs are wrapped and not single CLIs.
+Real CLIs must be fetched before (`real_cli`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairlead.interrupts import end_on_interrupt
+
 __all__ = ["can_isolate", "enter", "isolated_command", "main", "outside_is_reachable"]
 
 CLONE_NEWUSER = 0x10000000
@@ -35,10 +37,10 @@ IFF_UP = 0x1
 """Numbers of the Linux kernel's interface (linux/sched.h, linux/sockios.h, linux/if.h)."""
 
 REFUSED = 3
-"""Exit code of `--require` and `--check` where isolation is not allowed."""
+"""Exit code of `--require` and `--check` if isolation is not possible."""
 
-NOWHERE = ("192.0.2.1", 9)
-"""An address reserved for documentation: routed if anything outside is, and nobody's."""
+UNUSED_ADDRESS = ("192.0.2.1", 9)
+"""An address reserved for documentation: routed if any outside address is, and used by no host."""
 
 CHECK_TIMEOUT_S = 30.0
 
@@ -49,22 +51,22 @@ def isolated_command(argv: Sequence[str]) -> list[str]:
 
 
 def can_isolate() -> bool:
-    """Whether this machine allows it; tried in a child, this process stays as it is."""
+    """Whether isolation is possible on this machine."""
     return _refusal() is None
 
 
 def _refusal() -> str | None:
-    """Why it is not allowed. Tried in a child, for what fails halfway cannot be undone."""
+    """Why isolation is not possible. Tried in a child, because it cannot be undone."""
     command = [sys.executable, "-m", "fairlead.testing.isolated", "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_TIMEOUT_S)
-    return None if done.returncode == 0 else done.stderr.strip()
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_TIMEOUT_S)
+    return None if completed.returncode == 0 else completed.stderr.strip()
 
 
 def outside_is_reachable() -> bool:
-    """Whether there is a route to anywhere; asks the routing table only and sends nothing."""
+    """Whether there is a route to other hosts; checks the routing table and sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(NOWHERE)
+            probe.connect(UNUSED_ADDRESS)
         except OSError as error:
             if error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH):
                 return False
@@ -94,7 +96,7 @@ def _unshare(flags: int) -> None:
 
 
 def _map_ids(user: int, group: int) -> None:
-    """Stay who we are inside the user namespace, so that files keep their owner."""
+    """Keep the user and group ids inside the user namespace, so that files keep their owner."""
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
@@ -102,38 +104,41 @@ def _map_ids(user: int, group: int) -> None:
 
 def _bring_loopback_up() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        asked = struct.pack("16sh22x", b"lo", 0)
-        _, flags = struct.unpack("16sh22x", fcntl.ioctl(control, SIOCGIFFLAGS, asked))
+        request = struct.pack("16sh22x", b"lo", 0)
+        _, flags = struct.unpack("16sh22x", fcntl.ioctl(control, SIOCGIFFLAGS, request))
         fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", flags | IFF_UP))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Enter the namespace and become the command."""
+    """Enter the namespace and execute the command."""
     parser = argparse.ArgumentParser(prog="python -m fairlead.testing.isolated")
     parser.add_argument("--require", action="store_true", help="do not run without isolation")
-    parser.add_argument("--check", action="store_true", help="only tell whether it is allowed")
+    parser.add_argument(
+        "--check", action="store_true", help="only check whether isolation is possible"
+    )
     parser.add_argument("command", nargs="*", help="after --, the command and its arguments")
-    given = parser.parse_args(argv)
-    if not given.command and not given.check:
+    arguments = parser.parse_args(argv)
+    end_on_interrupt()
+    if not arguments.command and not arguments.check:
         parser.error("give a command after --")
-    if given.check:
+    if arguments.check:
         return _check()
     refusal = _refusal()
     if refusal is None:
         enter()
-    elif given.require:
-        sys.stderr.write(f"fairlead: no network isolation here: {refusal}\n")
+    elif arguments.require:
+        sys.stderr.write(f"fairlead: network isolation is not possible: {refusal}\n")
         return REFUSED
     else:
         sys.stderr.write(
-            f"fairlead: no network isolation here ({refusal}); "
+            f"fairlead: network isolation is not possible ({refusal}); "
             "the command runs with the network of this machine.\n"
         )
     sys.stderr.flush()
     try:
-        os.execvp(given.command[0], given.command)
+        os.execvp(arguments.command[0], arguments.command)
     except OSError as error:
-        sys.stderr.write(f"fairlead: cannot run {given.command[0]!r}: {error.strerror}.\n")
+        sys.stderr.write(f"fairlead: cannot run {arguments.command[0]!r}: {error.strerror}.\n")
         return 127
 
 

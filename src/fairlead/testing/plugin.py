@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures for an emulated CLI, a real one under a scripted model, a replay.
 
-Loaded by pytest on its own where Fairlead is installed. Every fixture makes fresh folders below
-the test's own, and leaves nothing running.
+pytest loads it automatically if Fairlead is installed. Every fixture creates new folders below the
+test's temporary folder and leaves no process running.
 
     def test_my_app(emulated_claude):
         claude = emulated_claude("Hello there")
@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.model_script import Step
-from fairlead.emulator.profile import DEFAULT_VERSION
+from fairlead.emulator.state.profile import DEFAULT_VERSION
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.script import Step
 from fairlead.testing.emulated import EmulatedClaude
 from fairlead.testing.replays import write_replay
 
@@ -40,12 +40,12 @@ class ScriptedCli:
 
 @pytest.fixture
 def emulated_claude(tmp_path: Path) -> Callable[..., EmulatedClaude]:
-    """Makes an emulated CLI from a script: text, YAML or scenes; `version=` chooses which."""
-    made: list[EmulatedClaude] = []
+    """Makes an emulated CLI from a script: text, YAML or scenes; `version=` selects its version."""
+    clis: list[EmulatedClaude] = []
 
     def make(script: Any, *, version: str = DEFAULT_VERSION) -> EmulatedClaude:
-        made.append(EmulatedClaude(tmp_path / f"claude-{len(made)}", script, version=version))
-        return made[-1]
+        clis.append(EmulatedClaude(tmp_path / f"claude-{len(clis)}", script, version=version))
+        return clis[-1]
 
     return make
 
@@ -57,14 +57,14 @@ def scripted_cli(tmp_path: Path) -> Iterator[Callable[..., ScriptedCli]]:
     from fairlead.testing.real_cli import ensure
 
     models = ExitStack()
-    made: list[ScriptedCli] = []
+    clis: list[ScriptedCli] = []
 
     def make(*steps: Step, version: str = DEFAULT_VERSION) -> ScriptedCli:
         model = models.enter_context(ModelApi(steps))
-        folder = tmp_path / f"real-{len(made)}"
+        folder = tmp_path / f"real-{len(clis)}"
         project = folder / "project"
         project.mkdir(parents=True)
-        made.append(
+        clis.append(
             ScriptedCli(
                 executable=ensure(version).executable,
                 environment=hermetic_env(folder / "home", model.base_url),
@@ -72,7 +72,7 @@ def scripted_cli(tmp_path: Path) -> Iterator[Callable[..., ScriptedCli]]:
                 model=model,
             )
         )
-        return made[-1]
+        return clis[-1]
 
     with models:
         yield make
@@ -80,7 +80,7 @@ def scripted_cli(tmp_path: Path) -> Iterator[Callable[..., ScriptedCli]]:
 
 @pytest.fixture
 def replayed_claude(tmp_path: Path) -> Callable[[Path], Path]:
-    """Makes a program that plays a recording back in the place of `claude`."""
+    """Makes a program that plays a recording back in place of `claude`."""
 
     def make(recording: Path) -> Path:
         return write_replay(tmp_path / "replay" / "claude", recording)

@@ -1,0 +1,1 @@
+"""The parts of `fairlead serve`: checks of its arguments, and its settings file."""

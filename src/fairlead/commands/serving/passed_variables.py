@@ -1,0 +1,47 @@
+"""Which variables of this process `--pass-env` and the setting `pass_env` add for the CLI. Pure.
+
+A name may end in `*`, which stands for every variable with that beginning, such as `OTEL_*`.
+Variables that mark a surrounding session of Claude Code are never passed: the CLI would regard
+itself as a part of that session.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from fairlead.errors import UsageError
+from fairlead.host.options.environment import NESTED_MARKERS
+
+__all__ = ["passed_variables", "unset_variables"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+
+
+def passed_variables(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables that are set and that these names select, in order; raises `UsageError`."""
+    selected: dict[str, None] = {}
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"--pass-env: {name!r} is not the name of a variable. Give names such as "
+                "SSH_AUTH_SOCK, or a beginning such as OTEL_*. Set a value with --env NAME=VALUE."
+            )
+        if name in NESTED_MARKERS:
+            raise UsageError(
+                f"--pass-env: {name} marks a session of Claude Code around this program, and a "
+                "CLI that gets it does not work on its own."
+            )
+        start = name.removesuffix("*")
+        matches = [
+            each
+            for each in environment
+            if each == name or (start != name and each.startswith(start))
+        ]
+        selected |= dict.fromkeys(each for each in sorted(matches) if each not in NESTED_MARKERS)
+    return tuple(selected)
+
+
+def unset_variables(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The exact names of variables that are not set, for a warning."""
+    return tuple(name for name in names if not name.endswith("*") and name not in environment)

@@ -1,0 +1,81 @@
+"""The settings file of `fairlead serve`: `serve.toml` in the data folder.
+
+The file is written by the user and read once, when the server starts. A flag of the command line
+replaces the value of the file. A key that is unknown or has the wrong type stops the start: a
+setting that is silently ignored could leave a server more open than its owner believes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlead.errors import UsageError
+from fairlead.store.database.folder import SETTINGS_FILE
+
+__all__ = ["ServeSettings", "apply_settings", "read_settings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """The values of the file; None and empty mean that the file does not set them."""
+
+    public_url: str | None = None
+    trusted_proxy: tuple[str, ...] = ()
+    pass_env: tuple[str, ...] = ()
+
+
+def read_settings(data: Path) -> ServeSettings:
+    """The settings in a data folder; the defaults if it has no such file."""
+    file = data / SETTINGS_FILE
+    try:
+        text = file.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ServeSettings()
+    except (OSError, UnicodeDecodeError) as problem:
+        if not os.access(data, os.X_OK):  # `check_data_folder` says what is wrong with it.
+            return ServeSettings()
+        raise UsageError(f"cannot read {file}: {problem}. Fix the file, or remove it.") from None
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise UsageError(f"{file} is not valid TOML: {problem}.") from None
+    return _checked(file, content)
+
+
+def apply_settings(arguments: argparse.Namespace, settings: ServeSettings) -> None:
+    """Use the settings where the command line names no value."""
+    arguments.public_url = arguments.public_url or settings.public_url
+    arguments.trusted_proxy = arguments.trusted_proxy or list(settings.trusted_proxy)
+    arguments.pass_env = arguments.pass_env or list(settings.pass_env)
+
+
+def _checked(file: Path, content: Mapping[str, Any]) -> ServeSettings:
+    known: dict[str, Callable[[Path, str, Any], Any]] = {
+        "public_url": _text,
+        "trusted_proxy": _texts,
+        "pass_env": _texts,
+    }
+    for key in content:
+        if key not in known:
+            names = ", ".join(sorted(known))
+            raise UsageError(f"{file}: unknown setting {key!r}. The settings are {names}.")
+    values = {key: known[key](file, key, value) for key, value in content.items()}
+    return ServeSettings(**values)
+
+
+def _text(file: Path, key: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise UsageError(f'{file}: {key} must be a text, such as {key} = "…".')
+    return value
+
+
+def _texts(file: Path, key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) and text for text in value):
+        raise UsageError(f'{file}: {key} must be a list of texts, such as {key} = ["…"].')
+    return tuple(value)
