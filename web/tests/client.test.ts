@@ -6,7 +6,7 @@ import type { FromServer, IntentResult, Problem, SnapshotMessage, Welcome } from
 import { TestWorld } from "./world.ts";
 
 const welcome = (part: Partial<Welcome> = {}): Welcome => ({
-  type: "welcome", protocol: 1, epoch: "e1", device: "d", role: "owner", version: "0", agent: "demo", last_intent: 0, time: 1_005, ...part,
+  type: "welcome", protocol: 1, device: "d", role: "owner", version: "0", agent: "demo", last_intent: 0, time: 1_005, ...part,
 });
 const snapshot = (seq: number, text: string, part: Partial<SnapshotMessage> = {}): SnapshotMessage => ({
   type: "snapshot", document: "s", epoch: "e1", seq, state: { items: [{ id: "a", text }], status: {} }, window: { first: 0, total: 1 }, ...part,
@@ -115,7 +115,7 @@ describe("documents", () => {
     world.frame();
   });
 
-  test("are told to the listener once in a frame, and acknowledged", () => {
+  test("are told to the listener once in a frame", () => {
     const before = seen.length;
     world.socket.say(append(4, 5, 3, " two"));
     world.socket.say(append(5, 6, 7, " three"));
@@ -123,7 +123,33 @@ describe("documents", () => {
     world.frame();
     expect(text()).toBe("one two three");
     expect(seen.length).toBe(before + 1);
-    expect(world.socket.of("ack").at(-1)).toEqual({ type: "ack", document: "s", seq: 6 });
+  });
+
+  test("are acknowledged for many frames together, and never before they are applied", () => {
+    world.pass(1);
+    const before = world.socket.of("ack").length;
+    for (let seq = 4; seq < 20; seq += 1) {
+      world.socket.say(append(seq, seq + 1, seq - 1, "x"));
+      world.frame();
+    }
+    world.socket.say(append(20, 21, 19, "y"));
+    expect(world.socket.of("ack")).toHaveLength(before);
+    world.pass(1);
+    expect(world.socket.of("ack").slice(before)).toEqual([{ type: "ack", document: "s", seq: 20 }]);
+    world.frame();
+    world.pass(1);
+    expect(world.socket.of("ack").at(-1)).toEqual({ type: "ack", document: "s", seq: 21 });
+  });
+
+  test("are not acknowledged after the client was stopped", () => {
+    world.pass(1);
+    const { socket } = world;
+    const before = socket.of("ack").length;
+    socket.say(append(4, 5, 3, " two"));
+    world.frame();
+    client.stop();
+    world.pass(1);
+    expect(socket.of("ack")).toHaveLength(before);
   });
 
   test("go on after a lost socket from where they were", () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { Drafts } from "../src/core/drafts.ts";
-import type { Keep, World } from "../src/core/world.ts";
+import type { TextStore, World } from "../src/core/world.ts";
 
 /** Drafts on a clock that stands still, and what the server was told. */
 function drafts(): { drafts: Drafts; told: string[]; ring: () => void } {
   const kept = new Map<string, string>();
-  const keep: Keep = {
+  const keep: TextStore = {
     get: (name) => kept.get(name) ?? null,
     set: (name, value) => void kept.set(name, value),
     remove: (name) => void kept.delete(name),

@@ -19,14 +19,14 @@ const titles = (session: Session, words = "") => helpOf(session, words).sections
 
 test("a session that has told nothing has no sections", () => {
   expect(titles(empty)).toEqual([]);
-  expect(helpOf(empty).facts[0]).toEqual(["Claude Code", "not told yet"]);
+  expect(helpOf(empty).facts[0]).toEqual(["Claude Code", "unknown"]);
 });
 
 test("everything it told is in its section", () => {
   expect(titles(told)).toEqual(["Slash commands", "Tools", "MCP servers", "Tools of MCP servers", "Agents", "Skills", "Plugins"]);
   const [commands, tools, servers, theirs, , , plugins] = helpOf(told).sections;
   expect(commands?.entries).toEqual([{ name: "/compact", hint: "[words]", about: "Make room", tone: "" }]);
-  expect(tools?.entries.map((one) => one.about)).toEqual(["Runs a command in a shell", "Reads a file"]);
+  expect(tools?.entries.map((one) => one.about)).toEqual(["Runs a shell command", "Reads a file"]);
   expect(servers?.entries.map((one) => [one.about, one.tone])).toEqual([["refused", "bad"], ["connected", "ok"]]);
   expect(theirs?.entries.map((one) => `${one.about}: ${one.name}`)).toEqual(["github: search code", "other: search code"]);
   expect(plugins?.entries.map((one) => one.name)).toEqual(["linter", "plain"]);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Lexer, type Token } from "marked";
 import { describe, expect, test } from "vitest";
 import { GrowingMarkdown } from "../src/view/markdown/blocks.ts";
-import { decoded, shownDirection, webAddress } from "../src/view/markdown/text.ts";
+import { decoded, shownDirection, webAddress } from "../src/view/parts/text.ts";
 
 const corpus = JSON.parse(readFileSync(new URL("../../tests/payloads/hostile.json", import.meta.url), "utf8")) as Record<string, string[]>;
 const groups = Object.entries(corpus);

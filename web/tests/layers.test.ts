@@ -31,3 +31,25 @@ test("no type is switched off", () => {
   const loose = files.filter((file) => /(:|<|\bas) any\b|@ts-(ignore|nocheck)/.test(readFileSync(source + file, "utf8")));
   expect(loose).toEqual([]);
 });
+
+/** The folders of the view that must not depend on each other in a circle; the root of `view` is shared by all. */
+const ORDERED = ["code", "markdown", "parts", "tools", "decisions", "transcript", "composer"];
+
+test("folders of the view do not import each other in a circle", () => {
+  const edges = new Map<string, Set<string>>();
+  for (const file of files.filter((name) => name.startsWith("view/"))) {
+    const from = dirname(file);
+    for (const name of imports(file).filter((one) => one.startsWith("."))) {
+      const to = dirname(relative(source, resolve(source, dirname(file), name)));
+      const mine = [from, to].every((folder) => ORDERED.includes(folder.split("/")[1] ?? ""));
+      if (mine && to !== from) edges.set(from, (edges.get(from) ?? new Set()).add(to));
+    }
+  }
+  const circles: string[] = [];
+  const walk = (folder: string, path: readonly string[]): void => {
+    if (path.includes(folder)) return void circles.push([...path.slice(path.indexOf(folder)), folder].join(" -> "));
+    for (const next of edges.get(folder) ?? []) walk(next, [...path, folder]);
+  };
+  for (const folder of edges.keys()) walk(folder, []);
+  expect([...new Set(circles)].slice(0, 5)).toEqual([]);
+});

@@ -26,7 +26,7 @@ class ForgetfulServer {
 
   #welcome(socket: TestSocket): void {
     const last_intent = Math.max(0, ...this.#acted.keys());
-    socket.say({ type: "welcome", protocol: 1, epoch: "e", device: "d", role: "owner", version: "", agent: "", last_intent, time: 0 });
+    socket.say({ type: "welcome", protocol: 1, device: "d", role: "owner", version: "", agent: "", last_intent, time: 0 });
   }
 
   #act(n: number, intent: Send): void {

@@ -1,5 +1,5 @@
 /** A world for tests: time moves when it is told to, sockets deliver when they are told to. */
-import { forgetful, type Keep, type SocketEvents, type World } from "../src/core/world.ts";
+import { memoryStore, type TextStore, type SocketEvents, type World } from "../src/core/world.ts";
 import type { FromClient, FromServer } from "../src/protocol/messages.ts";
 
 export class TestSocket {
@@ -36,7 +36,7 @@ interface Due {
 
 export class TestWorld implements World {
   readonly sockets: TestSocket[] = [];
-  readonly keep: Keep = forgetful();
+  readonly keep: TextStore = memoryStore();
   #now = 1_000;
   #due: Due[] = [];
   #frames: (() => void)[] = [];
@@ -54,6 +54,15 @@ export class TestWorld implements World {
 
   nextFrame(act: () => void): void {
     this.#frames.push(act);
+  }
+
+  nonce(): string {
+    this.#uuids += 1;
+    return `nonce-${this.#uuids}`.padEnd(32, "0");
+  }
+
+  host(): string {
+    return "127.0.0.1:8787";
   }
 
   chance(): number {

@@ -1,94 +1,101 @@
 /**
  * The service worker: keeps the app's own files, so that the page opens without a server and what
  * was read before can be read again. It keeps nothing that anybody wrote or answered: calls of the
- * API and sockets pass by it. `SHELL` is put in by the build; another build is another version.
+ * API and sockets pass by it. The build appends `notifications.ts` to this file.
+ *
+ * Another program may listen at our address while the server is down, and what it serves runs as our
+ * page does: it can write to the cache. So every file is compared with the hash that the build put
+ * into this script (`SHELL`), and the page itself comes from the cache, never from the network.
  */
 declare const self: ServiceWorkerGlobalScope;
-declare const SHELL: { readonly version: string; readonly files: readonly string[] };
+/** The path below which the server serves the app; the server writes it into this script. */
+declare const BASE: string;
+declare const SHELL: {
+  readonly version: string;
+  /** SHA-256 of the page, in base64. */
+  readonly page: string;
+  /** The same of each file, by its path below `BASE`, with a slash in front. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Files that are kept before they are asked for. */
+  readonly first: readonly string[];
+};
 
-const NAME = "fairlead-shell-";
+const NAME = `fairlead-shell${BASE}`;
+const EARLIER = "fairlead-shell-";
+/** Earlier builds named their caches without a path. */
 const CACHE = `${NAME}${SHELL.version}`;
 const PAGE = "/";
-const PATIENCE_MS = 4_000;
-/** How long a page may take; a server that does not answer is as good as none. */
 
 self.addEventListener("install", (event) => event.waitUntil(keepShell()));
 self.addEventListener("activate", (event) => event.waitUntil(tidy()));
-self.addEventListener("message", (event) => {
-  if (event.data === "take over") void self.skipWaiting();
-});
 self.addEventListener("fetch", (event) => {
   const answer = answerTo(event.request);
   if (answer) event.respondWith(answer);
 });
-self.addEventListener("notificationclick", (event) => {
-  event.notification.close();
-  event.waitUntil(show((event.notification.data as { path?: string } | null)?.path ?? PAGE));
-});
 
 async function keepShell(): Promise<void> {
   const cache = await caches.open(CACHE);
-  await cache.addAll([PAGE, ...SHELL.files].map((path) => new Request(path, { cache: "reload" })));
-  // The first one ever has nobody to take over from.
-  if (!self.registration.active) await self.skipWaiting();
+  await cache.addAll([PAGE, ...SHELL.first].map(fromServer));
+  // At once: the worker before this one may be another program's, which would never let it.
+  await self.skipWaiting();
 }
 
 async function tidy(): Promise<void> {
   const names = await caches.keys();
-  const old = names.filter((name) => name.startsWith(NAME) && name !== CACHE);
+  const old = names.filter((name) => (isOwn(name) && name !== CACHE) || name.startsWith(EARLIER));
   await Promise.all(old.map((name) => caches.delete(name)));
   await self.clients.claim();
 }
 
+/** Whether a cache belongs to this server, and not to one below another path. */
+function isOwn(name: string): boolean {
+  return name.startsWith(NAME) && !name.slice(NAME.length).includes("/");
+}
+
 /** What to answer, or nothing if the request is none of our business. */
 function answerTo(request: Request): Promise<Response> | null {
-  const { origin, pathname } = new URL(request.url);
-  if (request.method !== "GET" || origin !== self.location.origin) return null;
+  const { origin, pathname: full } = new URL(request.url);
+  if (request.method !== "GET" || origin !== self.location.origin || !full.startsWith(BASE)) return null;
+  const pathname = full.slice(BASE.length - 1);
   if (/^\/(api|ws|bridge)(\/|$)/.test(pathname)) return null;
-  if (request.mode === "navigate") return page(request);
-  return pathname.startsWith("/assets/") ? asset(request) : other(request);
+  if (request.mode === "navigate") return own(PAGE, request);
+  return pathname in SHELL.files ? own(pathname, request) : null;
 }
 
-/** The page as the server has it now; without one the page that was kept. */
-async function page(request: Request): Promise<Response> {
+/** A file of this build: from the cache, or from the server, and only with the right hash. */
+async function own(path: string, request: Request): Promise<Response> {
+  const cache = await caches.open(CACHE);
+  const found = await cache.match(below(path));
+  const good = found && (await checked(found, path));
+  if (good) return good;
   try {
-    const answer = await fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) });
-    if (answer.status < 500) return answer;
+    const fresh = await fetch(fromServer(path));
+    if (fresh.ok) await cache.put(below(path), fresh.clone());
+    return fresh;
   } catch {
-    // No server, or none that answers.
-  }
-  return (await kept(PAGE)) ?? Response.error();
-}
-
-/** A file with a hash in its name never changes: once kept, it is not asked for again. */
-async function asset(request: Request): Promise<Response> {
-  const found = await kept(request);
-  if (found) return found;
-  const answer = await fetch(request);
-  if (answer.ok) {
-    const copy = answer.clone();
-    void caches.open(CACHE).then((cache) => cache.put(request, copy));
-  }
-  return answer;
-}
-
-async function other(request: Request): Promise<Response> {
-  try {
-    return await fetch(request);
-  } catch {
-    return (await kept(request)) ?? Response.error();
+    // No server, another program, or a newer build whose page brings its own worker.
+    return path === PAGE ? fetch(request) : Response.error();
   }
 }
 
-async function kept(request: Request | string): Promise<Response | undefined> {
-  return (await caches.open(CACHE)).match(request);
+/** The answer if it has the hash of the build; null if anybody changed it. */
+async function checked(answer: Response, path: string): Promise<Response | null> {
+  const bytes = await answer.arrayBuffer();
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  if (btoa(String.fromCharCode(...hash)) !== hashOf(path)) return null;
+  return new Response(bytes, { status: 200, headers: answer.headers });
 }
 
-/** Bring a window of the app to the front and to a path, or open one. */
-async function show(path: string): Promise<void> {
-  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
-  const first = windows[0];
-  if (!first) return void (await self.clients.openWindow(path));
-  first.postMessage({ go: path });
-  await first.focus();
+/** A request that the browser answers only with the right bytes, past its own cache. */
+function fromServer(path: string): Request {
+  return new Request(below(path), { cache: "reload", integrity: `sha256-${hashOf(path)}` });
+}
+
+/** The path of the server for a path of the app. */
+function below(path: string): string {
+  return BASE + path.slice(1);
+}
+
+function hashOf(path: string): string {
+  return path === PAGE ? SHELL.page : (SHELL.files[path] ?? "");
 }

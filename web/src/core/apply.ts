@@ -1,6 +1,7 @@
 /**
- * The five changes, and how a document takes them: lists of rows with an `id`, plain objects,
- * texts. Knows nothing of what the rows mean. A string's length here is what offsets count.
+ * The five changes, and how they are applied to a document: lists of rows with an `id`, plain
+ * objects, texts. Knows nothing about the meaning of rows. Offsets count UTF-16 units, like the
+ * length of a string here.
  */
 import type { Add, Append, Change, Remove, Replace, SetFields } from "../protocol/changes.ts";
 
@@ -15,26 +16,26 @@ export type Sections = Readonly<Record<string, unknown>>;
 
 type Draft = Record<string, unknown>;
 
-/** The changes belong to another state of the document: it has to be opened anew. */
+/** The changes belong to another state of the document, which must be opened again. */
 export class Mismatch extends Error {
   override readonly name = "Mismatch";
 }
 
-/** The document after the changes; what did not change is the same object as before. */
+/** The document after the changes; unchanged parts are the same objects as before. */
 export function apply(before: Sections, changes: readonly Change[]): Sections {
   const draft: Draft = { ...before };
-  const own = new Set<string>();
+  const copied = new Set<string>();
   for (const change of changes) {
-    if (!own.has(change.to) && Array.isArray(draft[change.to])) {
+    if (!copied.has(change.to) && Array.isArray(draft[change.to])) {
       draft[change.to] = [...(draft[change.to] as Row[])];
-      own.add(change.to);
+      copied.add(change.to);
     }
-    take(draft, change);
+    applyChange(draft, change);
   }
   return draft;
 }
 
-function take(draft: Draft, change: Change): void {
+function applyChange(draft: Draft, change: Change): void {
   switch (change.op) {
     case "add":
       return add(draft, change);
@@ -53,7 +54,7 @@ function add(draft: Draft, change: Add): void {
   const list = rows(draft, change.to);
   const row = change.row as Row;
   if (change.before === null || change.before === undefined) list.push(row);
-  else list.splice(place(list, change.before), 0, row);
+  else list.splice(indexOf(list, change.before), 0, row);
 }
 
 function set(draft: Draft, change: SetFields): void {
@@ -62,23 +63,23 @@ function set(draft: Draft, change: SetFields): void {
     return;
   }
   const list = rows(draft, change.to);
-  const at = place(list, change.id);
+  const at = indexOf(list, change.id);
   list[at] = { ...(list[at] as Row), ...change.fields } as Row;
 }
 
 function append(draft: Draft, change: Append): void {
   const list = rows(draft, change.to);
-  const at = place(list, change.id);
+  const at = indexOf(list, change.id);
   const row = list[at] as Row;
   const text = row[change.field];
-  if (typeof text !== "string") throw new Mismatch(`${change.field} of ${change.id} is no text`);
-  const kept = change.offset >= text.length ? text : text.slice(0, change.offset);
-  list[at] = { ...row, [change.field]: kept + change.text };
+  if (typeof text !== "string") throw new Mismatch(`${change.field} of ${change.id} is not a text`);
+  const beginning = change.offset >= text.length ? text : text.slice(0, change.offset);
+  list[at] = { ...row, [change.field]: beginning + change.text };
 }
 
 function remove(draft: Draft, change: Remove): void {
   const list = rows(draft, change.to);
-  list.splice(place(list, change.id), 1);
+  list.splice(indexOf(list, change.id), 1);
 }
 
 function replace(draft: Draft, change: Replace): void {
@@ -87,12 +88,12 @@ function replace(draft: Draft, change: Replace): void {
 
 function rows(draft: Draft, section: string): Row[] {
   const list = draft[section];
-  if (!Array.isArray(list)) throw new Mismatch(`${section} is no list`);
+  if (!Array.isArray(list)) throw new Mismatch(`${section} is not a list`);
   return list as Row[];
 }
 
-/** Where a row is; from the end, because changes are about what is new. */
-function place(list: readonly Row[], id: string): number {
+/** The index of a row, searched from the end because changes usually concern new rows. */
+function indexOf(list: readonly Row[], id: string): number {
   for (let at = list.length - 1; at >= 0; at -= 1) if (list[at]?.id === id) return at;
   throw new Mismatch(`no row ${id} in this list`);
 }

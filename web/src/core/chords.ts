@@ -1,9 +1,9 @@
 /**
- * Chords: keys pressed together, as text such as `Ctrl+Shift+F`, `?` or `Escape`. Ctrl stands for
- * the command key of a Mac too. Shift is told only where the key itself does not show it. Pure.
+ * Chords: keys pressed together, as text such as `Ctrl+Shift+F`, `?` or `Escape`. `Ctrl` is also the
+ * command key of a Mac. Shift is named only if the character of the key does not show it. Pure.
  */
 
-/** What of a key press matters. */
+/** The parts of a key press that matter. */
 export interface Pressed {
   readonly key: string;
   readonly ctrlKey: boolean;
@@ -14,11 +14,11 @@ export interface Pressed {
 
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
 
+/** Chords that browsers reserve, or that users need for text. */
 const BROWSERS = new Set([
   "Ctrl+C", "Ctrl+V", "Ctrl+X", "Ctrl+A", "Ctrl+Z", "Ctrl+T", "Ctrl+N", "Ctrl+W", "Ctrl+R", "Ctrl+L",
   "Ctrl+Q", "Ctrl+Shift+T", "Ctrl+Shift+N", "Ctrl+Shift+W", "F5", "F11", "F12",
 ]);
-/** What browsers keep for themselves, or people need for text. */
 
 /** The chord of a key press; null for a modifier alone. */
 export function chordOf(pressed: Pressed): string | null {
@@ -35,24 +35,24 @@ export function chordOf(pressed: Pressed): string | null {
   return parts.filter(Boolean).join("+");
 }
 
-/** The keys of a chord, one by one, as they stand on a keyboard. */
-export function keysOf(chord: string): readonly string[] {
+/** The keys of a chord as they are printed on a keyboard; on a Mac, Ctrl is ⌘ and Alt is ⌥. */
+export function keysOf(chord: string, mac = false): readonly string[] {
   if (chord === "") return [];
   const parts = chord === "+" ? ["+"] : chord.endsWith("++") ? [...chord.slice(0, -2).split("+"), "+"] : chord.split("+");
-  const short: Readonly<Record<string, string>> = { Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
+  const short: Readonly<Record<string, string>> = { Escape: "Esc", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", ...(mac ? { Ctrl: "⌘", Alt: "⌥", Shift: "⇧" } : {}) };
   return parts.map((part) => short[part] ?? part);
 }
 
-/** Whether a chord can be told from writing, so that it also works in a text field. */
+/** Whether a chord cannot be typed as text, so that it also works in a text field. */
 export function worksWhileTyping(chord: string): boolean {
   return /^(Ctrl|Alt)\+/.test(chord) || /^(Escape|F\d{1,2})$/.test(chord);
 }
 
-/** Why a chord cannot be used, in words; null if it can. */
+/** Why a chord cannot be used, as a sentence; null if it can. */
 export function problemOf(chord: string): string | null {
-  if (BROWSERS.has(chord)) return "The browser, or writing, needs this one.";
+  if (BROWSERS.has(chord)) return "Reserved by the browser or for typing.";
   if (/(^|\+)(Tab|Enter|Space)$/.test(chord) && !chord.startsWith("Ctrl+") && !chord.startsWith("Alt+")) {
-    return "This key works buttons and fields.";
+    return "Reserved for buttons and fields.";
   }
   return null;
 }
@@ -62,21 +62,21 @@ export interface Bound {
   readonly keys: string;
 }
 
-/** What has a chord already, other than the action itself. */
+/** The other action that already has a chord. */
 export function takenBy<T extends Bound>(bindings: readonly T[], chord: string, action: string): T | null {
-  return bindings.find((one) => one.keys === chord && one.action !== action) ?? null;
+  return bindings.find((bound) => bound.keys === chord && bound.action !== action) ?? null;
 }
 
-/** The changes after an action was given a chord; whoever had it before has none then. */
+/** The changed keys after an action got a chord; another action that had the chord loses it. */
 export function rebound(
   originals: readonly Bound[],
   changed: Readonly<Record<string, string>>,
   action: string,
   chord: string,
 ): Readonly<Record<string, string>> {
-  const now = originals.map((one) => ({ action: one.action, keys: changed[one.action] ?? one.keys }));
+  const now = originals.map((bound) => ({ action: bound.action, keys: changed[bound.action] ?? bound.keys }));
   const loser = takenBy(now, chord, action);
   const after = { ...changed, [action]: chord, ...(loser && chord !== "" ? { [loser.action]: "" } : {}) };
-  const original = new Map(originals.map((one) => [one.action, one.keys]));
+  const original = new Map(originals.map((bound) => [bound.action, bound.keys]));
   return Object.fromEntries(Object.entries(after).filter(([name, keys]) => original.get(name) !== keys));
 }

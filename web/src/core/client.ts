@@ -1,64 +1,81 @@
 /**
- * One client of the server: its connection, the documents it follows, what it asked for. Tells a
- * listener when something changed, at most once in a frame. The view reads values and sends intents.
+ * One client of the server: its connection, the documents it follows, its unanswered intents. It
+ * notifies a listener of changes, at most once per frame. The view reads values and sends intents.
  */
 import type { Intent } from "../protocol/intents.ts";
 import type { Lobby } from "../protocol/lobby.ts";
 import { LOBBY, PROTOCOL } from "../protocol/messages.ts";
-import type { FromServer, Hello, IntentResult, Problem, Welcome } from "../protocol/messages.ts";
+import type { Challenge, FromServer, Greet, Hello, IntentResult, Problem, Welcome } from "../protocol/messages.ts";
 import { Connection, type Link } from "./connection.ts";
 import { changed, fetching, fromSnapshot, holds, opening, oldestItem, paged } from "./documents.ts";
-import type { Followed, Transcript } from "./documents.ts";
+import type { Followed } from "./documents.ts";
+import { type DeviceKey, Login } from "./login.ts";
 import { Outbox, type Waiting } from "./outbox.ts";
-import type { Keep, World } from "./world.ts";
+import type { TextStore, Timer, World } from "./world.ts";
 
 export type SendIntent = (intent: Intent) => Promise<IntentResult>;
 
-/** Everything the view shows, as one value that is replaced. */
+/** Everything that the view shows, as one value that is replaced at each change. */
 export interface Known {
   readonly link: Link;
   readonly welcome: Welcome | null;
   readonly lobby: Lobby | null;
   /** The documents of sessions by their names. */
   readonly documents: ReadonlyMap<string, Followed>;
-  /** Documents that the server does not have, with what it says about them. */
+  /** Documents that the server does not have, with the server's message. */
   readonly missing: ReadonlyMap<string, string>;
   readonly outbox: readonly Waiting[];
-  /** The server's clock minus ours, in seconds. */
+  /** The server's clock minus the local one, in seconds. */
   readonly skew: number;
 }
 
 export interface ClientEvents {
   changed(known: Known): void;
   problem(problem: Problem): void;
-  /** An intent was refused, also one that was sent before a reload. */
+  /** An intent was refused, even one that was sent before a reload. */
   refused(intent: Intent, result: IntentResult): void;
 }
 
 export interface Identity {
-  readonly token: string;
+  /** The key by which this device and its server authenticate each other. */
+  readonly key?: DeviceKey;
+  /** If there can be no key: a token, which is sent unchanged. */
+  readonly token?: string;
   readonly client: string;
 }
 
-const KEPT_OPEN = 6;
-/** Sessions that are still followed after somebody looked away, so that going back is instant. */
+/** Sessions that are still followed after the user opened another one, so that going back is instant. */
+const FOLLOWED = 6;
 
+/** Most time for processing messages in one frame; the rest waits for the next, so that it is drawn. */
 const BUDGET_S = 0.008;
-/** How long taking in may last in one frame; what is left waits for the next, so that it is drawn. */
 
+/**
+ * How long applied changes wait to be acknowledged. The server stops sending only at 4 MiB without an
+ * ack, so this bounds a client to 8 MiB a second and spares the server an ack for each frame.
+ */
+const ACK_MS = 500;
+
+/** How long a request to the HTTP API waits for a connection. */
+const ACCESS_MS = 10_000;
+
+/** Items to request at once while seeking an old item. */
 const FAR_PAGE = 1_000;
-/** Items to ask for at once, for somebody who looks for one of long ago. */
 
 interface Seeking {
   readonly item: string;
-  readonly found: (there: boolean) => void;
+  readonly found: (exists: boolean) => void;
 }
 
 export class Client {
   #known: Known;
-  #heard: FromServer[] = [];
+  #received: FromServer[] = [];
   readonly #seeking = new Map<string, Seeking>();
+  #login: Login | null = null;
+  #callers: (() => void)[] = [];
   #scheduled = false;
+  #acking: Timer | null = null;
+  readonly #unacked = new Set<string>();
   #looking: string | null = null;
   #recent: readonly string[] = [];
   readonly #world: World;
@@ -71,7 +88,7 @@ export class Client {
 
   constructor(
     world: World,
-    keep: Keep,
+    keep: TextStore,
     identity: Identity,
     on: ClientEvents,
   ) {
@@ -82,9 +99,10 @@ export class Client {
     this.#refused = (intent, result) => on.refused(intent, result);
     this.#outbox = new Outbox(keep, identity.client);
     this.#connection = new Connection(world, {
-      hello: () => this.#hello(),
+      open: () => this.#open(),
+      answer: (challenge) => this.#answer(challenge),
       welcomed: (welcome) => this.#welcomed(welcome),
-      received: (message) => this.#received(message),
+      received: (message) => this.#enqueue(message),
       moved: (link) => this.#moved(link),
     });
     this.#known = {
@@ -107,15 +125,17 @@ export class Client {
   }
 
   stop(): void {
+    this.#acking?.cancel();
+    this.#acking = null;
     this.#connection.stop();
   }
 
-  /** Do not wait for the next try. */
+  /** Connect now instead of waiting for the next attempt. */
   hurry(): void {
     this.#connection.hurry();
   }
 
-  /** Ask for something; it is kept until it is answered, also over a lost socket and a reload. */
+  /** Send an intent; it is stored until the server answers, even if the socket is lost or the page reloads. */
   readonly send: SendIntent = (intent) => {
     const { message, answer } = this.#outbox.put(intent, this.#world.now());
     this.#set({ outbox: this.#outbox.waiting });
@@ -123,7 +143,7 @@ export class Client {
     return answer;
   };
 
-  /** Look at a session's document, or at none. */
+  /** View a session's document, or none. */
   look(document: string | null): void {
     if (document === this.#looking) return;
     if (this.#looking !== null) {
@@ -132,28 +152,28 @@ export class Client {
     this.#looking = document;
     if (document === null) return;
     const follows = this.#recent.includes(document) && this.#known.documents.has(document);
-    this.#recent = [document, ...this.#recent.filter((one) => one !== document)];
-    this.#forget(this.#recent.slice(KEPT_OPEN));
-    this.#recent = this.#recent.slice(0, KEPT_OPEN);
+    this.#recent = [document, ...this.#recent.filter((name) => name !== document)];
+    this.#forget(this.#recent.slice(FOLLOWED));
+    this.#recent = this.#recent.slice(0, FOLLOWED);
     if (follows) this.#connection.send({ type: "look", document, looking: true });
     else this.#connection.send(opening(document, this.#known.documents.get(document)));
   }
 
-  /** Ask for older items of a document; false if there are none. */
+  /** Request older items of a document; false if there are none. */
   fetchOlder(document: string, count?: number): boolean {
     const known = this.#known.documents.get(document);
-    const ask = known ? fetching(known, count) : null;
-    if (!known || ask === null || !this.#connection.send(ask)) return false;
+    const request = known ? fetching(known, count) : null;
+    if (!known || request === null || !this.#connection.send(request)) return false;
     this.#put({ ...known, fetching: true });
     return true;
   }
 
-  /** Ask for older items until one of them is there; false if there is no such item. */
+  /** Request older items until a given item is loaded; false if there is no such item. */
   seek(document: string, item: string): Promise<boolean> {
-    this.#giveUp(document); // Somebody who looks for another one has left this.
+    this.#giveUp(document); // A new search replaces the previous one.
     return new Promise((resolve) => {
       this.#seeking.set(document, { item, found: resolve });
-      this.#seekOn(document);
+      this.#continueSeeking(document);
     });
   }
 
@@ -162,30 +182,55 @@ export class Client {
     this.#seeking.delete(document);
   }
 
-  #seekOn(document: string): void {
+  #continueSeeking(document: string): void {
     const seeking = this.#seeking.get(document);
     const known = this.#known.documents.get(document);
     if (!seeking || known?.fetching) return;
-    const there = known !== undefined && holds(known, seeking.item);
-    if (!there && (known === undefined || known.window.first > 0)) {
+    const exists = known !== undefined && holds(known, seeking.item);
+    if (!exists && (known === undefined || known.window.first > 0)) {
       this.fetchOlder(document, FAR_PAGE);
-      return; // Goes on when the page, or after a lost socket the document, has come.
+      return; // Continues when the page arrives, or the document after a lost socket.
     }
     this.#seeking.delete(document);
-    seeking.found(there);
+    seeking.found(exists);
   }
 
-  /** The transcript of a session, if it is known. */
-  transcript(document: string): Transcript | null {
-    const found = this.#known.documents.get(document);
-    return found ? (found.state as unknown as Transcript) : null;
+  /** A token for the HTTP API: it is issued for the connection, and expires with it. */
+  access(): Promise<string> {
+    const known = this.#identity.token ?? this.#connection.access;
+    if (known !== null) return Promise.resolve(known);
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        timer.cancel();
+        const { access } = this.#connection;
+        if (access !== null) resolve(access);
+        else reject(new TypeError("There is no connection to the server."));
+      };
+      const timer = this.#world.after(ACCESS_MS, () => {
+        this.#callers = this.#callers.filter((caller) => caller !== settle);
+        settle();
+      });
+      this.#callers.push(settle);
+    });
   }
 
-  // What the connection tells
+  // Events of the connection
+
+  #open(): Greet | Hello {
+    const { key, token } = this.#identity;
+    if (key === undefined) return { ...this.#hello(), ...(token === undefined ? {} : { token }) };
+    this.#login = new Login(key, this.#world.host(), this.#world.nonce());
+    return this.#login.greet;
+  }
+
+  async #answer(challenge: Challenge): Promise<Hello | null> {
+    const proof = (await this.#login?.answer(challenge)) ?? null;
+    return proof === null ? null : { ...this.#hello(), proof };
+  }
 
   #hello(): Hello {
-    const { token, client } = this.#identity;
-    const hello: Hello = { type: "hello", protocol: PROTOCOL, token, client };
+    const { client } = this.#identity;
+    const hello: Hello = { type: "hello", protocol: PROTOCOL, client };
     if (this.#looking === null) return hello;
     const known = this.#known.documents.get(this.#looking);
     if (!known) return { ...hello, session: this.#looking };
@@ -194,85 +239,86 @@ export class Client {
   }
 
   #welcomed(welcome: Welcome): void {
+    for (const settle of this.#callers.splice(0)) settle();
     this.#set({ welcome, skew: welcome.time - this.#world.now() });
-    this.#recent = this.#looking === null ? [] : [this.#looking]; // Hello opened only this one.
+    this.#recent = this.#looking === null ? [] : [this.#looking]; // Hello opens only this document.
     for (const message of this.#outbox.again(welcome.last_intent)) this.#connection.send(message);
   }
 
-  #received(message: FromServer): void {
-    this.#heard.push(message);
+  #enqueue(message: FromServer): void {
+    this.#received.push(message);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#world.nextFrame(() => this.#takeIn());
+    this.#world.nextFrame(() => this.#flush());
   }
 
   #moved(link: Link): void {
     if (this.#known) this.#set({ link });
   }
 
-  // What was heard since the last frame
+  // Messages since the last frame
 
-  #takeIn(): void {
+  #flush(): void {
     this.#scheduled = false;
-    const heard = this.#heard;
-    this.#heard = [];
+    const received = this.#received;
+    this.#received = [];
     const touched = new Set<string>();
     const before = this.#known;
     const end = this.#world.now() + BUDGET_S;
-    let taken = 0;
-    do this.#take(heard[taken] as FromServer, touched);
-    while ((taken += 1) < heard.length && this.#world.now() < end);
-    for (const document of touched) this.#ack(document);
+    let done = 0;
+    do this.#process(received[done] as FromServer, touched);
+    while ((done += 1) < received.length && this.#world.now() < end);
+    this.#ackSoon(touched);
     if (this.#known !== before) this.#changed(this.#known);
-    for (const document of [...this.#seeking.keys()]) this.#seekOn(document);
-    if (taken < heard.length) this.#putBack(heard.slice(taken));
+    for (const document of [...this.#seeking.keys()]) this.#continueSeeking(document);
+    if (done < received.length) this.#putBack(received.slice(done));
   }
 
   #putBack(rest: readonly FromServer[]): void {
-    this.#heard = [...rest, ...this.#heard];
+    this.#received = [...rest, ...this.#received];
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#world.nextFrame(() => this.#takeIn());
+    this.#world.nextFrame(() => this.#flush());
   }
 
-  #take(message: FromServer, touched: Set<string>): void {
+  #process(message: FromServer, touched: Set<string>): void {
     switch (message.type) {
       case "snapshot":
         touched.add(message.document);
-        return this.#quietly(fromSnapshot(message));
+        return this.#store(fromSnapshot(message));
       case "changes":
         touched.add(message.document);
-        return this.#takeChanges(message);
+        return this.#processChanges(message);
       case "page": {
         const known = this.#known.documents.get(message.document);
-        return known ? this.#quietly(paged(known, message)) : undefined;
+        return known ? this.#store(paged(known, message)) : undefined;
       }
       case "intent_result":
-        return this.#takeResult(message);
+        return this.#processResult(message);
       case "error":
-        return this.#takeProblem(message);
+        return this.#processProblem(message);
       case "pong":
         this.#known = { ...this.#known, skew: message.time - this.#world.now() };
         return;
     }
   }
 
-  #takeResult(result: IntentResult): void {
+  #processResult(result: IntentResult): void {
     const intent = this.#outbox.answered(result);
     this.#known = { ...this.#known, outbox: this.#outbox.waiting };
     if (intent !== null && !result.ok) this.#refused(intent, result);
   }
 
-  #takeChanges(message: Extract<FromServer, { type: "changes" }>): void {
+  #processChanges(message: Extract<FromServer, { type: "changes" }>): void {
     const known = this.#document(message.document);
     if (!known || message.seq < known.seq) return;
     const after = changed(known, message);
-    if (after) return this.#quietly(after);
-    // Something was missed: begin again from a snapshot.
+    if (after) return this.#store(after);
+    // A message was missed: start again from a snapshot.
     this.#connection.send(opening(message.document, undefined));
   }
 
-  #takeProblem(problem: Problem): void {
+  #processProblem(problem: Problem): void {
     if (problem.code === "not_found" && problem.document !== null) {
       const missing = new Map(this.#known.missing).set(problem.document, problem.message);
       this.#known = { ...this.#known, missing };
@@ -280,8 +326,19 @@ export class Client {
     }
     const known = problem.document === null ? undefined : this.#document(problem.document);
     this.#giveUp(problem.document ?? "");
-    if (known?.fetching) this.#quietly({ ...known, fetching: false });
+    if (known?.fetching) this.#store({ ...known, fetching: false });
     this.#problem(problem);
+  }
+
+  /** Acknowledge what was applied, for all frames of a while together. */
+  #ackSoon(touched: ReadonlySet<string>): void {
+    for (const document of touched) this.#unacked.add(document);
+    if (this.#acking !== null || this.#unacked.size === 0) return;
+    this.#acking = this.#world.after(ACK_MS, () => {
+      this.#acking = null;
+      for (const document of this.#unacked) this.#ack(document);
+      this.#unacked.clear();
+    });
   }
 
   #ack(document: string): void {
@@ -295,7 +352,7 @@ export class Client {
     return name === LOBBY ? (this.#lobby ?? undefined) : this.#known.documents.get(name);
   }
 
-  #quietly(document: Followed): void {
+  #store(document: Followed): void {
     if (document.name === LOBBY) {
       this.#lobby = document;
       this.#known = { ...this.#known, lobby: document.state as unknown as Lobby };
@@ -308,7 +365,7 @@ export class Client {
   }
 
   #put(document: Followed): void {
-    this.#quietly(document);
+    this.#store(document);
     this.#changed(this.#known);
   }
 

@@ -1,25 +1,25 @@
 /**
- * What of a document is kept for reading without a server, and how it stands in for the one that
- * cannot be had: without what could be answered or is running, because nobody knows. Pure.
+ * Local copies of documents for reading without a server. They are shown without open requests and
+ * without running states, because their current state is unknown. Pure.
  */
 import type { Known } from "./client.ts";
 import type { Lobby } from "../protocol/lobby.ts";
 import type { Followed } from "./documents.ts";
 import type { Row, Sections } from "./apply.ts";
 
-/** A kept document, and when it was so. */
+/** A copy of a document, and when it was made. */
 export interface Copy {
   readonly at: number;
   readonly document: Followed;
 }
 
 const MOST_ITEMS = 200;
+/** Most characters of one text; a longer one is cut, so that a few documents do not fill a phone. */
 const LONGEST = 20_000;
-/** Letters of one text; a longer one is cut, so that a few documents do not fill a phone. */
 
 const CUT = "\n… (cut: only its beginning was kept for reading offline)";
 
-/** A document as it is kept: its last items, texts of limited length, no pictures. */
+/** A document as it is stored: its last items, texts of limited length, no images. */
 export function keptState(document: Followed): { readonly state: Sections; readonly window: Followed["window"] } {
   const items = document.state["items"];
   if (!Array.isArray(items)) return { state: document.state, window: document.window };
@@ -28,20 +28,21 @@ export function keptState(document: Followed): { readonly state: Sections; reado
   return { state: { ...document.state, items: last }, window: { ...document.window, first } };
 }
 
-/** A session's copy as it is shown: nothing in it waits for an answer or claims to run. */
+/** A session's copy as it is shown: without open requests and not running. */
 export function shownState(state: Sections): Sections {
   const status = state["status"];
   if (typeof status !== "object" || status === null) return state;
   return { ...state, pending: [], status: { ...status, state: "", detail: null, background: 0, waiting: 0 } };
 }
 
-/** The lobby's copy as it is shown: what waited then may have been answered since. */
+/** The lobby's copy as it is shown: its open requests may have been answered since. */
 export function shownLobby(lobby: Lobby): Lobby {
-  const sessions = lobby.sessions.map((one) => ({ ...one, pending: 0, live: false, status: { ...one.status, state: "" } }));
+  // A copy of an older app has no tags.
+  const sessions = lobby.sessions.map((session) => ({ ...session, tags: session.tags ?? [], pending: 0, live: false, status: { ...session.status, state: "" } }));
   return { ...lobby, inbox: [], sessions };
 }
 
-/** What is known, with copies in the place of what is not; the same value if none is needed. */
+/** The known state, with copies of documents that are not loaded; the same value if none is needed. */
 export function withCopies(known: Known, lobby: Lobby | null, copies: ReadonlyMap<string, Copy>): Known {
   const wanted = [...copies].filter(([name]) => !known.documents.has(name) && !known.missing.has(name));
   const needsLobby = known.lobby === null && lobby !== null;
@@ -61,10 +62,10 @@ function slim(row: Row): Row {
   return out as Row;
 }
 
-/** Whether a value holds a long text, looked for without writing all of it out. */
+/** Whether a value contains a long text, checked without serializing it. */
 function isLarge(value: unknown, left = 4): boolean {
   if (typeof value === "string") return value.length > LONGEST;
   if (typeof value !== "object" || value === null || left === 0) return false;
   const inner = Object.values(value);
-  return inner.length > LONGEST || inner.some((one) => isLarge(one, left - 1));
+  return inner.length > LONGEST || inner.some((each) => isLarge(each, left - 1));
 }

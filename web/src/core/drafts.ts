@@ -1,60 +1,60 @@
 /**
- * What was typed and not sent, for each session: kept here at once and on the server a little
- * later, so that neither a reload nor another device loses it. Also the prompts sent before, for Up.
+ * The draft of each session: stored locally at once and on the server a little later, so that neither
+ * a reload nor another device loses it. Also the prompts sent before, for the Up key.
  */
-import type { Keep, Timer, World } from "./world.ts";
+import type { TextStore, Timer, World } from "./world.ts";
 
 const SERVER_MS = 1_500;
 const HISTORY = 100;
 
 export class Drafts {
-  readonly #keep: Keep;
+  readonly #keep: TextStore;
   readonly #world: World;
-  readonly #tell: (session: string, text: string) => void;
+  readonly #upload: (session: string, text: string) => void;
   readonly #timers = new Map<string, Timer>();
-  readonly #untold = new Map<string, string>();
+  readonly #pending = new Map<string, string>();
 
-  constructor(keep: Keep, world: World, tell: (session: string, text: string) => void) {
+  constructor(keep: TextStore, world: World, upload: (session: string, text: string) => void) {
     this.#keep = keep;
     this.#world = world;
-    this.#tell = tell;
+    this.#upload = upload;
   }
 
-  /** What was typed into a session here; null if nothing is known of it here. */
+  /** The local draft of a session; null if there is none. */
   read(session: string): string | null {
     return this.#keep.get(draftName(session));
   }
 
-  /** Keep what is typed. */
+  /** Store a draft. */
   write(session: string, text: string): void {
     this.#keep.set(draftName(session), text);
     this.#timers.get(session)?.cancel();
-    this.#timers.set(session, this.#world.after(SERVER_MS, () => this.#told(session, text)));
-    this.#untold.set(session, text);
+    this.#timers.set(session, this.#world.after(SERVER_MS, () => this.#send(session, text)));
+    this.#pending.set(session, text);
   }
 
-  /** The page goes away: the server is told now what it would have been told soon. */
+  /** The page closes: send pending drafts to the server now. */
   flush(): void {
-    for (const [session, text] of this.#untold) this.#told(session, text);
+    for (const [session, text] of this.#pending) this.#send(session, text);
   }
 
-  #told(session: string, text: string): void {
+  #send(session: string, text: string): void {
     this.#timers.get(session)?.cancel();
-    this.#untold.delete(session);
-    this.#tell(session, text);
+    this.#pending.delete(session);
+    this.#upload(session, text);
   }
 
-  /** It was sent: there is no draft any more, and the text can be had back with Up. */
+  /** The prompt was sent: delete its draft, and make the text available with the Up key. */
   sent(session: string, text: string): void {
     this.write(session, "");
     this.#remember(text);
   }
 
-  /** Prompts that were sent from here, newest first. */
+  /** Prompts that were sent from this device, newest first. */
   history(): readonly string[] {
     try {
-      const kept = JSON.parse(this.#keep.get("fairlead.history") ?? "[]") as unknown;
-      return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
+      const stored = JSON.parse(this.#keep.get("fairlead.history") ?? "[]") as unknown;
+      return Array.isArray(stored) ? stored.filter((text) => typeof text === "string") : [];
     } catch {
       return [];
     }
@@ -62,8 +62,8 @@ export class Drafts {
 
   #remember(text: string): void {
     if (text.trim() === "") return;
-    const kept = [text, ...this.history().filter((one) => one !== text)].slice(0, HISTORY);
-    this.#keep.set("fairlead.history", JSON.stringify(kept));
+    const texts = [text, ...this.history().filter((sent) => sent !== text)].slice(0, HISTORY);
+    this.#keep.set("fairlead.history", JSON.stringify(texts));
   }
 }
 

@@ -1,19 +1,19 @@
-/** The fast mode of a session: whether it is there to be switched, and if not, why. Pure. */
+/** The fast mode of a session: whether it can be switched, and why not. Pure. */
 import type { Session } from "../protocol/transcript.ts";
 import { slashCommands } from "./matching.ts";
 
 export interface FastMode {
   readonly on: boolean;
-  /** Whether it can be switched on now; switching it off can always be asked for. */
+  /** Whether it can be turned on now; it can always be turned off. */
   readonly usable: boolean;
   readonly about: string;
 }
 
-/** Off only because nobody asked for it: the switch does that. */
-const NOT_ASKED_FOR = "sdk_opt_in_required";
+/** Off only because it was not requested; the switch requests it. */
+const OPT_IN_REQUIRED = "sdk_opt_in_required";
 
 const REASONS: Readonly<Record<string, string>> = {
-  disabled_by_env: "The environment of the server's CLI switches it off.",
+  disabled_by_env: "Disabled by the server's environment.",
 };
 
 interface Model {
@@ -22,19 +22,19 @@ interface Model {
   readonly supportsFastMode?: boolean;
 }
 
-/** Null where the CLI has none: it tells of one by the command that belongs to it. */
+/** Null if the CLI has no fast mode; the CLI reports one by its slash command. */
 export function fastMode(session: Session): FastMode | null {
-  if (!session.fast_mode || !slashCommands(session.commands).some((one) => one.name === "fast")) return null;
+  if (!session.fast_mode || !slashCommands(session.commands).some((command) => command.name === "fast")) return null;
   const on = session.fast_mode !== "off";
   const reason = session.fast_mode_reason;
-  if (session.fast_mode === "cooldown") return { on, usable: true, about: "On, but paused by a limit; the CLI takes it up again by itself." };
-  if (reason && reason !== NOT_ASKED_FOR) {
-    return { on, usable: on, about: REASONS[reason] ?? `The CLI keeps it off: ${reason.replaceAll("_", " ")}.` };
+  if (session.fast_mode === "cooldown") return { on, usable: true, about: "On, but paused by a usage limit; it continues automatically." };
+  if (reason && reason !== OPT_IN_REQUIRED) {
+    return { on, usable: on, about: REASONS[reason] ?? `Unavailable: ${reason.replaceAll("_", " ")}.` };
   }
   const models = session.models as readonly Model[];
-  const model = models.find((one) => one?.value === session.model || one?.resolvedModel === session.model);
+  const model = models.find((each) => each?.value === session.model || each?.resolvedModel === session.model);
   if (model && model.supportsFastMode !== true) {
-    return { on, usable: on, about: "This model has none; choose another one first." };
+    return { on, usable: on, about: "Not available for this model." };
   }
-  return { on, usable: true, about: "The same model, sooner and at a higher price; from the next answer on." };
+  return { on, usable: true, about: "Same model, faster responses at a higher price. Applies from the next response." };
 }

@@ -1,43 +1,43 @@
-/** Looking for words in the items of a conversation that are here; the server looks in the others. */
+/** Searches the loaded items of a conversation; the server searches the others. */
 import type { Shortened } from "./documents.ts";
 import type { Item } from "../protocol/transcript.ts";
 
-/** Items, and letters of theirs, that are looked at before somebody else gets a turn. */
+/** Items, and characters, that are searched before other work may run. */
 const AT_ONCE = 300;
-const LETTERS_AT_ONCE = 500_000;
+const CHARACTERS_AT_ONCE = 500_000;
 
-/** What of an item is kept in small letters, so that typing on costs nothing. */
-const small = new WeakMap<Item, string>();
+/** The texts of items in lower case, cached so that further typing costs nothing. */
+const lowerCase = new WeakMap<Item, string>();
 
 /**
- * The ids of the items that hold these words, in their order; gives the turn away now and then.
- * Large and small letters are the same.
+ * The ids of the items that contain a text, in order; yields now and then so that other work may
+ * run. Case is ignored.
  */
-export function* finding(items: readonly Item[], words: string): Generator<void, readonly string[]> {
-  const wanted = words.toLowerCase();
-  const found: string[] = [];
-  let letters = 0;
+export function* finding(items: readonly Item[], query: string): Generator<void, readonly string[]> {
+  const wanted = query.toLowerCase();
+  const matches: string[] = [];
+  let characters = 0;
   for (const [at, item] of items.entries()) {
     if (wanted === "") break;
-    const text = lettersOf(item);
-    if (text.includes(wanted)) found.push(item.id);
-    letters += text.length;
-    if (at % AT_ONCE < AT_ONCE - 1 && letters < LETTERS_AT_ONCE) continue;
-    letters = 0;
+    const text = lowerCaseText(item);
+    if (text.includes(wanted)) matches.push(item.id);
+    characters += text.length;
+    if (at % AT_ONCE < AT_ONCE - 1 && characters < CHARACTERS_AT_ONCE) continue;
+    characters = 0;
     yield;
   }
-  return found;
+  return matches;
 }
 
-/** The fields of which `textOf` reads. */
+/** The fields that `textOf` uses. */
 const READ: readonly string[] = ["args", "data", "input", "result", "summary", "text", "title", "type"];
 
-/** How long the fields of an item are that are searched and of which only the beginning is here; or 0. */
+/** The full length of the searched fields of an item of which only the beginning is loaded; or 0. */
 export function lengthSearchedInPart({ cut = {} }: Shortened): number {
   return READ.reduce((sum, name) => sum + (cut[name] ?? 0), 0);
 }
 
-/** All that a person can read of an item. */
+/** All text of an item that a person can read. */
 export function textOf(item: Item): string {
   switch (item.kind) {
     case "prompt":
@@ -54,15 +54,15 @@ export function textOf(item: Item): string {
   }
 }
 
-function lettersOf(item: Item): string {
-  const known = small.get(item);
-  if (known !== undefined) return known;
-  const made = textOf(item).toLowerCase();
-  small.set(item, made);
-  return made;
+function lowerCaseText(item: Item): string {
+  const cached = lowerCase.get(item);
+  if (cached !== undefined) return cached;
+  const text = textOf(item).toLowerCase();
+  lowerCase.set(item, text);
+  return text;
 }
 
-/** Every text within a value. */
+/** Every text in a value. */
 function texts(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
@@ -70,7 +70,7 @@ function texts(value: unknown): readonly string[] {
   return Object.values(value).flatMap(texts);
 }
 
-/** The place before or after, around the ends; -1 if there is none. */
+/** The previous or next index, around the ends; -1 if there is none. */
 export function stepped(count: number, at: number, by: 1 | -1): number {
   return count === 0 ? -1 : (at + by + count) % count;
 }

@@ -1,4 +1,4 @@
-/** What a session can do, as its CLI told, in parts that can be searched. Pure. */
+/** The commands, tools, agents and skills of a session, searchable. Pure. */
 import type { Session } from "../protocol/transcript.ts";
 import { slashCommands } from "./matching.ts";
 
@@ -20,68 +20,68 @@ export interface Help {
   readonly facts: readonly (readonly [string, string])[];
 }
 
-/** What the CLI's own tools do, in one line each; a tool that is not listed speaks for itself. */
+/** What the CLI's built-in tools do; a tool that is not listed has no description. */
 const TOOLS: Readonly<Record<string, string>> = {
-  Agent: "Gives a task to another agent",
+  Agent: "Delegates a task to a subagent",
   AskUserQuestion: "Asks you, with choices",
-  Bash: "Runs a command in a shell",
-  BashOutput: "Reads what a background command wrote",
-  Edit: "Changes a part of a file",
-  EnterPlanMode: "Begins to plan",
-  EnterWorktree: "Works in a copy of the repository",
+  Bash: "Runs a shell command",
+  BashOutput: "Reads the output of a background command",
+  Edit: "Edits part of a file",
+  EnterPlanMode: "Enters plan mode",
+  EnterWorktree: "Works in a git worktree",
   ExitPlanMode: "Shows a plan for you to approve",
   Glob: "Finds files by their names",
   Grep: "Finds lines by their text",
-  KillShell: "Ends a background command",
-  KillBash: "Ends a background command",
+  KillShell: "Stops a background command",
+  KillBash: "Stops a background command",
   LSP: "Asks the language server",
   ListMcpResourcesTool: "Lists what MCP servers offer to read",
-  MultiEdit: "Changes several parts of a file",
-  NotebookEdit: "Changes a cell of a notebook",
+  MultiEdit: "Edits several parts of a file",
+  NotebookEdit: "Edits a notebook cell",
   Read: "Reads a file",
   ReadMcpResourceTool: "Reads what an MCP server offers",
-  SendMessage: "Writes to another agent",
+  SendMessage: "Sends a message to another agent",
   Skill: "Follows a skill",
-  Task: "Gives a task to another agent",
-  TaskCreate: "Adds to its list of things to do",
-  TaskGet: "Reads one thing to do",
-  TaskList: "Reads its list of things to do",
-  TaskOutput: "Reads what a background task wrote",
-  TaskStop: "Ends a background task",
-  TaskUpdate: "Changes one thing to do",
-  TodoWrite: "Writes its list of things to do",
+  Task: "Delegates a task to a subagent",
+  TaskCreate: "Adds a task to its list",
+  TaskGet: "Reads a task",
+  TaskList: "Reads its task list",
+  TaskOutput: "Reads the output of a background task",
+  TaskStop: "Stops a background task",
+  TaskUpdate: "Changes a task",
+  TodoWrite: "Writes its task list",
   ToolSearch: "Finds tools that are loaded on demand",
-  WebFetch: "Reads a page of the web",
+  WebFetch: "Reads a web page",
   WebSearch: "Searches the web",
   Write: "Writes a whole file",
 };
 
-/** Everything, or what has some letters in its name or description. */
+/** All entries, or those whose name or description contains `words`. */
 export function helpOf(session: Session, words = ""): Help {
   const own = session.tools.filter((name) => !name.startsWith("mcp__"));
   const sections: readonly HelpSection[] = [
-    section("Slash commands", "Typed at the start of a message.", slashCommands(session.commands).map((one) => entry(`/${one.name}`, one.description, one.hint))),
-    section("Tools", "What the model can do; most ask first, as the mode says.", own.map((name) => entry(name, TOOLS[name] ?? ""))),
+    section("Slash commands", "Typed at the start of a message.", slashCommands(session.commands).map((command) => entry(`/${command.name}`, command.description, command.hint))),
+    section("Tools", "What the model can do. The permission mode decides which of them ask first.", own.map((name) => entry(name, TOOLS[name] ?? ""))),
     ...mcpSections(session),
-    section("Agents", "Whom the model can give a part of the work.", session.agents.map((name) => entry(name, ""))),
-    section("Skills", "Written instructions it follows when they fit.", session.skills.map((name) => entry(name, ""))),
+    section("Agents", "Agents that the model can delegate work to.", session.agents.map((name) => entry(name, ""))),
+    section("Skills", "Instructions that the model follows when they apply.", session.skills.map((name) => entry(name, ""))),
     section("Plugins", "", session.plugins.map(plugin)),
-    section("Only in a terminal", "Commands of the CLI that work in its own screen; here the app does their work.", session.terminal_commands.map((name) => entry(`/${name}`, ""))),
+    section("Only in a terminal", "Commands that work only in a terminal. The app replaces them here.", session.terminal_commands.map((name) => entry(`/${name}`, ""))),
   ];
-  const letters = words.trim().toLowerCase();
+  const query = words.trim().toLowerCase();
   return {
     sections: sections
-      .map((one) => ({ ...one, entries: one.entries.filter((each) => fits(each, letters)) }))
-      .filter((one) => one.entries.length > 0),
-    facts: [["Claude Code", session.version ?? "not told yet"], ["Model", session.model ?? "not told yet"]],
+      .map((section) => ({ ...section, entries: section.entries.filter((each) => matches(each, query)) }))
+      .filter((section) => section.entries.length > 0),
+    facts: [["Claude Code", session.version ?? "unknown"], ["Model", session.model ?? "unknown"]],
   };
 }
 
 function mcpSections(session: Session): readonly HelpSection[] {
-  const servers = session.mcp_servers.map(fields).map((one) => {
-    const status = text(one["status"]) || "unknown";
-    const told = text(one["error"]) || status.replaceAll("_", " ");
-    return entry(text(one["name"]), told, "", status === "connected" ? "ok" : status === "failed" ? "bad" : "");
+  const servers = session.mcp_servers.map(fields).map((server) => {
+    const status = text(server["status"]) || "unknown";
+    const about = text(server["error"]) || status.replaceAll("_", " ");
+    return entry(text(server["name"]), about, "", status === "connected" ? "ok" : status === "failed" ? "bad" : "");
   });
   const tools = session.tools.filter((name) => name.startsWith("mcp__")).map((name) => {
     const [, server = "", ...rest] = name.split("__");
@@ -92,12 +92,12 @@ function mcpSections(session: Session): readonly HelpSection[] {
 
 function plugin(value: unknown): HelpEntry {
   if (typeof value === "string") return entry(value, "");
-  const given = fields(value);
-  return entry(text(given["name"]), text(given["description"]) || text(given["path"]), text(given["version"]));
+  const known = fields(value);
+  return entry(text(known["name"]), text(known["description"]) || text(known["path"]), text(known["version"]));
 }
 
 function section(title: string, about: string, all: readonly HelpEntry[]): HelpSection {
-  const seen = new Map(all.filter((one) => one.name !== "").map((one) => [`${one.name} ${one.about}`, one]));
+  const seen = new Map(all.filter((each) => each.name !== "").map((each) => [`${each.name} ${each.about}`, each]));
   return { title, about, entries: [...seen.values()].sort((a, b) => a.name.localeCompare(b.name)) };
 }
 
@@ -105,8 +105,8 @@ function entry(name: string, about: string, hint = "", tone: HelpEntry["tone"] =
   return { name, about, hint, tone };
 }
 
-function fits(one: HelpEntry, letters: string): boolean {
-  return letters === "" || `${one.name} ${one.about}`.toLowerCase().includes(letters);
+function matches(each: HelpEntry, query: string): boolean {
+  return query === "" || `${each.name} ${each.about}`.toLowerCase().includes(query);
 }
 
 function fields(value: unknown): Readonly<Record<string, unknown>> {

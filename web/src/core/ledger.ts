@@ -1,4 +1,4 @@
-/** Money and context of a session, ready to be drawn. Pure. */
+/** Cost and context of a session, prepared for display. Pure. */
 import type { Ledger, Turn } from "../protocol/transcript.ts";
 
 export interface ContextPart {
@@ -14,10 +14,10 @@ export interface ContextUse {
   readonly parts: readonly ContextPart[];
 }
 
-const FREE = /free|available|buffer/i;
 /** Categories of the CLI's report that are not in use. */
+const FREE = /free|available|buffer/i;
 
-/** How full the context is; null if nothing is known of it. */
+/** How full the context is; null if it is unknown. */
 export function contextUse(ledger: Ledger): ContextUse | null {
   const context = ledger.context;
   if (context === null) return null;
@@ -25,7 +25,7 @@ export function contextUse(ledger: Ledger): ContextUse | null {
   const window = number(context["window"]);
   if (window <= 0) return null;
   const listed = Array.isArray(context["categories"]) ? (context["categories"] as unknown[]) : [];
-  const parts = listed.map(part).filter((one) => one.tokens > 0 && !FREE.test(one.name));
+  const parts = listed.map(part).filter((each) => each.tokens > 0 && !FREE.test(each.name));
   return { used, window, share: Math.min(1, used / window), parts };
 }
 

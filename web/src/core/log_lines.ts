@@ -1,6 +1,6 @@
-/** Lines of a session's raw log, ready to be shown: made readable, and put together from pieces. Pure. */
+/** Lines of a session's raw log, formatted for display. Pure. */
 
-/** A line as `/api/sessions/{id}/log` tells it. */
+/** A line as `/api/sessions/{id}/log` returns it. */
 export interface LogLine {
   readonly seq: number;
   readonly at: number;
@@ -13,18 +13,18 @@ export interface LogLine {
 
 export interface LogAnswer {
   readonly lines: readonly LogLine[];
-  /** How far the question came. */
+  /** The last line that the request reached. */
   readonly reached: number;
   readonly last: number;
 }
 
 export const DIRECTIONS: readonly { readonly value: string; readonly label: string; readonly about: string }[] = [
   { value: "out", label: "From the CLI", about: "What the CLI wrote" },
-  { value: "in", label: "To the CLI", about: "What was written to it" },
-  { value: "fact", label: "Noted", about: "What the server noted itself" },
+  { value: "in", label: "To the CLI", about: "What the server wrote to the CLI" },
+  { value: "fact", label: "Server events", about: "What the server recorded itself" },
 ];
 
-/** A line as indented JSON; as it is, if it is none. */
+/** A line as indented JSON; unchanged if it is not JSON. */
 export function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -33,13 +33,13 @@ export function pretty(text: string): string {
   }
 }
 
-/** The first letters of a line, without its type, which stands beside it. */
+/** The first characters of a line without its type, which is shown next to it. */
 export function gist(line: LogLine, most = 240): string {
   const rest = line.text.replace(/^\{\s*"(type|fact)"\s*:\s*"[^"]*"\s*,?\s*/, "").replace(/\}\s*$/, "");
   return rest.length > most ? `${rest.slice(0, most)}…` : rest;
 }
 
-/** Two runs of lines as one, in order and without doubles. */
+/** Two ranges of lines as one, in order and without duplicates. */
 export function joined(before: readonly LogLine[], after: readonly LogLine[]): readonly LogLine[] {
   const last = before.at(-1)?.seq ?? 0;
   const first = after[0]?.seq ?? Infinity;

@@ -1,33 +1,33 @@
-/** Finding by few letters: slash commands, actions of the palette, files. Pure. */
+/** Fuzzy matching: slash commands, actions of the palette, files. Pure. */
 
 /**
- * How well some letters fit a text: the higher the better, null if they do not. Letters in a row,
- * at the beginning of a word or of the whole count more.
+ * How well a query matches a text: higher is better, null if it does not match. Consecutive
+ * characters and those at the start of a word or of the text score higher.
  */
-export function fit(letters: string, text: string): number | null {
-  const wanted = letters.toLowerCase();
-  const given = text.toLowerCase();
+export function fit(query: string, text: string): number | null {
+  const wanted = query.toLowerCase();
+  const searched = text.toLowerCase();
   if (wanted === "") return 0;
-  const whole = given.indexOf(wanted);
-  if (whole >= 0) return 100 - Math.min(whole, 40) + (isStart(given, whole) ? 20 : 0);
+  const start = searched.indexOf(wanted);
+  if (start >= 0) return 100 - Math.min(start, 40) + (isStart(searched, start) ? 20 : 0);
   let score = 0;
   let at = 0;
-  for (const letter of wanted) {
-    const found = given.indexOf(letter, at);
-    if (found < 0) return null;
-    score += isStart(given, found) ? 4 : found === at ? 2 : 0;
-    at = found + 1;
+  for (const character of wanted) {
+    const index = searched.indexOf(character, at);
+    if (index < 0) return null;
+    score += isStart(searched, index) ? 4 : index === at ? 2 : 0;
+    at = index + 1;
   }
-  return score - given.length / 50;
+  return score - searched.length / 50;
 }
 
-/** Those that fit, best first; equals stay in their order. */
-export function ranked<T>(letters: string, all: readonly T[], text: (one: T) => string): readonly T[] {
+/** The matching values, best first; equal scores keep their order. */
+export function ranked<T>(query: string, all: readonly T[], text: (value: T) => string): readonly T[] {
   return all
-    .map((one) => ({ one, score: fit(letters, text(one)) }))
-    .filter((entry): entry is { one: T; score: number } => entry.score !== null)
+    .map((value) => ({ value, score: fit(query, text(value)) }))
+    .filter((entry): entry is { value: T; score: number } => entry.score !== null)
     .sort((a, b) => b.score - a.score)
-    .map((entry) => entry.one);
+    .map((entry) => entry.value);
 }
 
 export interface SlashCommand {
@@ -36,12 +36,12 @@ export interface SlashCommand {
   readonly hint: string;
 }
 
-/** The commands of a session, whatever form the CLI gave them. */
+/** The commands of a session, in whatever form the CLI reported them. */
 export function slashCommands(listed: readonly unknown[]): readonly SlashCommand[] {
-  return listed.map(command).filter((one) => one.name !== "" && !one.name.startsWith("_"));
+  return listed.map(command).filter((each) => each.name !== "" && !each.name.startsWith("_"));
 }
 
-/** The letters after a slash, if the text so far is the beginning of a command; else null. */
+/** The text after a slash, if the text so far is the beginning of a command; otherwise null. */
 export function slashWord(text: string, caret: number): string | null {
   const match = /^\s*\/([^\s/]*)$/.exec(text.slice(0, caret));
   return match ? (match[1] ?? "") : null;

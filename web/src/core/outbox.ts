@@ -1,12 +1,12 @@
 /**
- * What was asked for and not answered: intents with their numbers, kept until the server says what
- * became of them. After a lost socket they are sent again; the server acts once for each number.
+ * Intents without a result: stored with their numbers until the server answers. After a lost socket
+ * they are sent again; the server acts once for each number.
  */
 import type { Intent } from "../protocol/intents.ts";
 import type { IntentResult, SendIntent } from "../protocol/messages.ts";
-import type { Keep } from "./world.ts";
+import type { TextStore } from "./world.ts";
 
-/** An intent on its way. */
+/** An intent without a result. */
 export interface Waiting {
   readonly n: number;
   readonly intent: Intent;
@@ -22,43 +22,43 @@ export class Outbox {
   #next = 1;
   #waiting: readonly Waiting[] = [];
   readonly #answers = new Map<number, (result: IntentResult) => void>();
-  readonly #keep: Keep;
+  readonly #keep: TextStore;
   readonly #name: string;
 
-  constructor(keep: Keep, client: string) {
+  constructor(keep: TextStore, client: string) {
     this.#keep = keep;
     this.#name = `fairlead.outbox.${client}`;
     this.#read();
   }
 
-  /** What is on its way, in order. */
+  /** The intents without a result, in order. */
   get waiting(): readonly Waiting[] {
     return this.#waiting;
   }
 
-  /** Take an intent in; it has its number from now on, and is kept. */
+  /** Add an intent: assign its number and store it. */
   put(intent: Intent, at: number): { message: SendIntent; answer: Promise<IntentResult> } {
     const n = this.#next;
     this.#next += 1;
-    this.#waiting = [...this.#waiting.filter((one) => !outdates(intent, one)), { n, intent, at }];
+    this.#waiting = [...this.#waiting.filter((waiting) => !replaces(intent, waiting)), { n, intent, at }];
     this.#write();
     const answer = new Promise<IntentResult>((resolve) => this.#answers.set(n, resolve));
     return { message: { type: "intent", n, intent }, answer };
   }
 
-  /** The server has said what became of one; gives the intent if it was on its way. */
+  /** Remove an intent that the server answered; returns the intent if it was in the outbox. */
   answered(result: IntentResult): Intent | null {
-    const found = this.#waiting.find((one) => one.n === result.n);
-    this.#waiting = this.#waiting.filter((one) => one.n !== result.n);
+    const waiting = this.#waiting.find((each) => each.n === result.n);
+    this.#waiting = this.#waiting.filter((each) => each.n !== result.n);
     this.#write();
     this.#answers.get(result.n)?.(result);
     this.#answers.delete(result.n);
-    return found?.intent ?? null;
+    return waiting?.intent ?? null;
   }
 
   /**
-   * The messages to send after a welcome. The server may have acted on more than we know: when this
-   * device lost its memory, numbers go on above the highest one that was acted on.
+   * The messages to send after a welcome. If this device lost its storage, the server may know higher
+   * numbers; then the next numbers continue above the highest one.
    */
   again(lastIntent: number): readonly SendIntent[] {
     if (this.#next <= lastIntent) {
@@ -76,7 +76,7 @@ export class Outbox {
       this.#next = stored.next;
       this.#waiting = stored.waiting;
     } catch {
-      this.#keep.remove(this.#name); // Half a text from a full disk: nothing can be told from it.
+      this.#keep.remove(this.#name); // A text that a full disk cut off cannot be read.
     }
   }
 
@@ -86,8 +86,8 @@ export class Outbox {
   }
 }
 
-/** Of several drafts of one session only the last counts, however long nobody could be told. */
-function outdates(intent: Intent, before: Waiting): boolean {
+/** Only the last draft of a session counts, however long the client was offline. */
+function replaces(intent: Intent, before: Waiting): boolean {
   if (intent.kind !== "keep_draft" || before.intent.kind !== "keep_draft") return false;
   return intent.session === before.intent.session;
 }

@@ -1,8 +1,8 @@
-/** A long text in pieces that can be drawn one after the other. Pure. */
+/** A long text in pieces that are drawn one after the other. Pure. */
 
 export const PIECE = 16_000;
 
-/** Where the piece that begins here ends: after a line if there is one, never within a letter. */
+/** The end of the piece that starts here: after a line if possible, never within a character. */
 export function pieceEnd(text: string, from: number, most = PIECE): number {
   const end = Math.min(text.length, from + most);
   if (end === text.length) return end;
@@ -12,7 +12,7 @@ export function pieceEnd(text: string, from: number, most = PIECE): number {
   return last >= 0xd800 && last <= 0xdbff && end - 1 > from ? end - 1 : end;
 }
 
-/** The first so many pieces of a text. */
+/** The first `count` pieces of a text. */
 export function firstPieces(text: string, count: number, most = PIECE): readonly string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length && pieces.length < count; ) {

@@ -1,14 +1,15 @@
 /**
- * What somebody prefers on this device: looks, keys, signals, and what a new session begins with.
- * Reading is lenient: a value that means nothing here is the default, so an older page can read
- * what a newer one kept. Pure; `view/preferences` keeps it.
+ * The preferences of this device: appearance, keys, notifications, and the defaults of new sessions.
+ * Reading is lenient: an unknown value becomes the default, so an older page can read what a newer
+ * one stored. Pure; `view/preferences` stores them.
  */
 
 export type Theme = "system" | "light" | "dark";
 export type TextSize = "small" | "normal" | "large";
+export type SidebarGrouping = "time" | "project";
 export type DiffLayout = "unified" | "split";
 
-/** What the form for a new session is filled in with; an empty text is the server's own choice. */
+/** The defaults of the form for a new session; an empty text means the server's default. */
 export interface NewSessionDefaults {
   readonly cwd: string;
   readonly model: string;
@@ -20,46 +21,58 @@ export interface Preferences {
   readonly theme: Theme;
   readonly textSize: TextSize;
   readonly diffLayout: DiffLayout;
-  /** Whether Enter sends and Shift+Enter breaks the line; else Ctrl+Enter sends. */
+  /** How the list of sessions is divided. */
+  readonly grouping: SidebarGrouping;
+  /** Whether Enter sends and Shift+Enter breaks the line; otherwise Ctrl+Enter sends. */
   readonly enterSends: boolean;
-  /** Whether the system may show a notification when something waits. */
+  /** Whether the system may show a notification when a request needs the user. */
   readonly notify: boolean;
-  /** Whether a sound is played when something waits. */
+  /** Whether a sound is played when a request needs the user. */
   readonly sound: boolean;
-  /** Keys by the name of their action, only where they differ from those it came with. */
+  /** Keys by the name of their action, only those that differ from the defaults. */
   readonly keys: Readonly<Record<string, string>>;
+  /** Whether letters and digits work as shortcuts without Ctrl or Alt. */
+  readonly singleKeys: boolean;
   readonly newSession: NewSessionDefaults;
+  /** The address that opens a file in an editor, with {path} and {line}; empty for none. */
+  readonly editorUrl: string;
 }
 
 export const DEFAULTS: Preferences = {
   theme: "system",
   textSize: "normal",
   diffLayout: "unified",
+  grouping: "time",
   enterSends: true,
   notify: false,
   sound: false,
   keys: {},
+  singleKeys: true,
   newSession: { cwd: "", model: "", mode: "", effort: "" },
+  editorUrl: "",
 };
 
-/** The preferences that a kept text holds; what it lacks or has wrong is the default. */
+/** The preferences in a stored text; a missing or invalid value becomes the default. */
 export function readPreferences(text: string | null): Preferences {
-  const given = fields(parsed(text));
-  const fresh = fields(given["newSession"]);
+  const stored = fields(parsed(text));
+  const newSession = fields(stored["newSession"]);
   return {
-    theme: oneOf(given["theme"], ["system", "light", "dark"], DEFAULTS.theme),
-    textSize: oneOf(given["textSize"], ["small", "normal", "large"], DEFAULTS.textSize),
-    diffLayout: oneOf(given["diffLayout"], ["unified", "split"], DEFAULTS.diffLayout),
-    enterSends: flag(given["enterSends"], DEFAULTS.enterSends),
-    notify: flag(given["notify"], DEFAULTS.notify),
-    sound: flag(given["sound"], DEFAULTS.sound),
-    keys: texts(given["keys"]),
+    theme: oneOf(stored["theme"], ["system", "light", "dark"], DEFAULTS.theme),
+    textSize: oneOf(stored["textSize"], ["small", "normal", "large"], DEFAULTS.textSize),
+    diffLayout: oneOf(stored["diffLayout"], ["unified", "split"], DEFAULTS.diffLayout),
+    grouping: oneOf(stored["grouping"], ["time", "project"], DEFAULTS.grouping),
+    enterSends: flag(stored["enterSends"], DEFAULTS.enterSends),
+    notify: flag(stored["notify"], DEFAULTS.notify),
+    sound: flag(stored["sound"], DEFAULTS.sound),
+    keys: texts(stored["keys"]),
+    singleKeys: flag(stored["singleKeys"], DEFAULTS.singleKeys),
     newSession: {
-      cwd: word(fresh["cwd"]),
-      model: word(fresh["model"]),
-      mode: word(fresh["mode"]),
-      effort: word(fresh["effort"]),
+      cwd: textOf(newSession["cwd"]),
+      model: textOf(newSession["model"]),
+      mode: textOf(newSession["mode"]),
+      effort: textOf(newSession["effort"]),
     },
+    editorUrl: textOf(stored["editorUrl"]),
   };
 }
 
@@ -78,15 +91,15 @@ function fields(value: unknown): Readonly<Record<string, unknown>> {
     : {};
 }
 
-function oneOf<T extends string>(value: unknown, allowed: readonly T[], other: T): T {
-  return allowed.find((one) => one === value) ?? other;
+function oneOf<T extends string>(value: unknown, allowed: readonly T[], fallback: T): T {
+  return allowed.find((each) => each === value) ?? fallback;
 }
 
-function flag(value: unknown, other: boolean): boolean {
-  return typeof value === "boolean" ? value : other;
+function flag(value: unknown, fallback: boolean): boolean {
+  return typeof value === "boolean" ? value : fallback;
 }
 
-function word(value: unknown): string {
+function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

@@ -1,4 +1,4 @@
-/** What a device may do, in words; the server decides (rule R8), this only tells. Pure. */
+/** Descriptions of the roles. The server enforces them (rule R8). Pure. */
 
 export interface Role {
   readonly value: string;
@@ -6,18 +6,24 @@ export interface Role {
   readonly about: string;
 }
 
-/** From the one that may least. */
+/** From the least to the most privileged. */
 export const ROLES: readonly Role[] = [
-  { value: "viewer", label: "Viewer", about: "sees every session and its cost" },
-  { value: "approver", label: "Approver", about: "also answers what sessions ask" },
-  { value: "operator", label: "Operator", about: "also starts, steers and stops sessions, and reads files and raw lines" },
-  { value: "owner", label: "Owner", about: "also pairs, names and cuts off devices" },
+  { value: "viewer", label: "Viewer", about: "can view every session and its cost" },
+  { value: "approver", label: "Approver", about: "can also answer requests, but only with the offered choices" },
+  { value: "operator", label: "Operator", about: "can also start, control and stop sessions, and read files and raw lines" },
+  { value: "owner", label: "Owner", about: "can also manage devices" },
 ];
 
-/** What a role does, for a sentence. */
+/** Whether a role includes the rights of another one; an unknown role includes nothing. */
+export function mayAs(role: string, needed: string): boolean {
+  const rank = (value: string): number => ROLES.findIndex((role) => role.value === value);
+  return rank(needed) >= 0 && rank(role) >= rank(needed);
+}
+
+/** What a role can do, as the predicate of a sentence. */
 export function roleAbout(value: string): string {
-  const role = ROLES.find((one) => one.value === value);
-  return role ? role.about.replace(/^also /, "looks, and ") : "can do nothing that is known here";
+  const role = ROLES.find((each) => each.value === value);
+  return role ? role.about.replace(/^can also /, "can view, and ") : "has an unknown role";
 }
 
 /** `a viewer`, `an owner`. */

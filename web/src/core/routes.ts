@@ -1,31 +1,43 @@
-/** Where somebody is, and the address that means it; so that reload and back work. Pure. */
+/** The current page and its address, so that reload and back work. Pure. */
 
-/** The pages that stand beside sessions; what they show is further told by their query. */
-export const PAGES = ["search", "usage", "devices", "settings", "keys", "help"] as const;
+/** The pages besides sessions; their query selects what they show. */
+export const PAGES = ["board", "sessions", "search", "usage", "devices", "settings", "keys", "help"] as const;
 
 export type PageName = (typeof PAGES)[number];
+
+/** The pages of one session about its files; their query selects what they show. */
+const WORK_PAGES = ["changes", "git", "files"] as const;
+
+export type WorkPage = (typeof WORK_PAGES)[number];
 
 export type Route =
   | { readonly page: "home" }
   | { readonly page: "inbox" }
-  /** `item` is one to jump to. */
+  /** `item` is an item to scroll to. */
   | { readonly page: "session"; readonly id: string; readonly item?: string }
   | { readonly page: "log"; readonly id: string }
-  /** `query` is what follows the question mark. */
+  | { readonly page: WorkPage; readonly id: string; readonly query: string }
+  | { readonly page: "play"; readonly id: string }
+  | { readonly page: "compare"; readonly query: string }
+  /** `query` is the part after the question mark. */
   | { readonly page: PageName; readonly query: string };
 
-/** The route that an address means; anything unknown is the beginning. */
+/** The route of an address; an unknown address is the home page. */
 export function routeOf(path: string, search = ""): Route {
   const query = search.replace(/^\?/, "");
-  const session = /^\/s\/([\w-]+)(\/log)?$/.exec(path);
+  const session = /^\/s\/([\w-]+)(?:\/(\w+))?$/.exec(path);
   if (session?.[1]) {
     const id = session[1];
-    if (session[2]) return { page: "log", id };
+    const work = WORK_PAGES.find((name) => name === session[2]);
+    if (work) return { page: work, id, query };
+    if (session[2] === "log" || session[2] === "play") return { page: session[2], id };
+    if (session[2] !== undefined) return { page: "home" };
     const item = parameter(query, "item");
     return item === "" ? { page: "session", id } : { page: "session", id, item };
   }
   if (path === "/inbox") return { page: "inbox" };
-  const page = PAGES.find((one) => path === `/${one}`);
+  if (path === "/compare") return { page: "compare", query };
+  const page = PAGES.find((name) => path === `/${name}`);
   return page ? { page, query } : { page: "home" };
 }
 
@@ -37,6 +49,12 @@ export function pathOf(route: Route): string {
       return "/inbox";
     case "log":
       return `/s/${route.id}/log`;
+    case "play":
+      return `/s/${route.id}/play`;
+    case "changes":
+    case "git":
+    case "files":
+      return `/s/${route.id}/${route.page}${route.query ? `?${route.query}` : ""}`;
     case "session":
       return `/s/${route.id}${route.item === undefined ? "" : `?${written({ item: route.item })}`}`;
     default:
@@ -44,14 +62,14 @@ export function pathOf(route: Route): string {
   }
 }
 
-/** The session that a route is about; its document is followed there. */
+/** The session of a route, whose document is followed there. */
 export function sessionOf(route: Route): string | null {
-  if (route.page === "session" || route.page === "log") return route.id;
+  if ("id" in route) return route.id;
   if (route.page === "settings" || route.page === "help") return parameter(route.query, "session") || null;
   return null;
 }
 
-/** One parameter of a query; empty if it is not there. */
+/** One parameter of a query; empty if it is missing. */
 export function parameter(query: string, name: string): string {
   for (const pair of query.split("&")) {
     const [key = "", value = ""] = pair.split("=", 2);
@@ -60,7 +78,7 @@ export function parameter(query: string, name: string): string {
   return "";
 }
 
-/** A query of those values that are not empty, in their order. */
+/** A query of the values that are not empty, in their order. */
 export function written(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
     .filter(([, value]) => value !== "")

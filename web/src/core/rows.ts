@@ -1,36 +1,38 @@
 /**
- * The conversation as rows to draw: items, what is on its way, and the end of each turn. `Layout`
- * keeps what it laid out before, and lays out again only from the first item that changed; a row
- * that did not change is the same object, so that nothing that shows it is drawn anew.
+ * The conversation as rows to draw: items, unsent prompts, and the end of each turn. `Layout` caches
+ * its last result and computes again only from the first changed item on; an unchanged row is the
+ * same object, so that the components that show it are not updated.
  */
 import type { Send } from "../protocol/intents.ts";
 import type { Item, PromptItem, Turn } from "../protocol/transcript.ts";
 import type { Transcript } from "./documents.ts";
+import { Folding, type Group } from "./folding.ts";
 import type { Waiting } from "./outbox.ts";
 
 export type TranscriptRow =
   | { readonly kind: "item"; readonly id: string; readonly item: Item }
+  | Group
   | { readonly kind: "turn"; readonly id: string; readonly turn: Turn }
   | { readonly kind: "unsent"; readonly id: string; readonly intent: Send };
 
 export interface Laid {
   readonly rows: readonly TranscriptRow[];
-  /** What subagents did, by the tool item they belong to. */
+  /** The items of subagents, by the tool item that they belong to. */
   readonly children: ReadonlyMap<string, readonly Item[]>;
-  /** Prompts that wait in the queue, in order; they stand at the composer, not in the rows. */
+  /** Queued prompts in order; they are shown at the composer, not in the rows. */
   readonly queued: readonly PromptItem[];
 }
 
-type Given = Pick<Transcript, "items" | "turns">;
+type Conversation = Pick<Transcript, "items" | "turns">;
 
 const NOTHING: Laid = { rows: [], children: new Map(), queued: [] };
 
-/** Lay a transcript out at once. `outbox` holds prompts of ours that no document shows yet. */
-export function layOut(transcript: Given, session: string, outbox: readonly Waiting[]): Laid {
+/** The rows of a transcript. `outbox` has prompts of this client that no document contains yet. */
+export function layOut(transcript: Conversation, session: string, outbox: readonly Waiting[]): Laid {
   return new Layout().update(transcript, session, outbox);
 }
 
-/** A transcript that is laid out again and again while it grows. */
+/** The rows of a transcript that grows. */
 export class Layout {
   #items: readonly Item[] = [];
   #turns: readonly Turn[] = [];
@@ -38,18 +40,19 @@ export class Layout {
   #ends: ReadonlyMap<string, Turn> = new Map();
   #busy = false;
   #rows: TranscriptRow[] = [];
-  /** How many rows there are before each item. */
+  /** The number of rows before each item. */
   #starts: number[] = [];
-  /** The places of the items of each subagent, and of those that wait. */
+  /** The indexes of the items of each subagent, and of queued prompts. */
   #below = new Map<string, number[]>();
   #waiting: number[] = [];
   #laid: Laid = NOTHING;
+  readonly #folding = new Folding();
   #outbox: readonly Waiting[] = [];
 
-  update({ items, turns }: Given, session: string, outbox: readonly Waiting[]): Laid {
+  update({ items, turns }: Conversation, session: string, outbox: readonly Waiting[]): Laid {
     if (items === this.#items && turns === this.#turns && outbox === this.#outbox) return this.#laid;
     const common = sameUntil(items, this.#items);
-    const from = Math.min(common, this.#takeTurns(items, turns, common));
+    const from = Math.min(common, this.#updateTurns(items, turns, common));
     const touched = this.#cut(from);
     this.#extend(items, from, touched);
     this.#items = items;
@@ -58,8 +61,8 @@ export class Layout {
     return this.#laid;
   }
 
-  /** Which turns are over, and after which items that stands; gives the first item where it is new. */
-  #takeTurns(items: readonly Item[], turns: readonly Turn[], common: number): number {
+  /** Find the turns that ended, and the items after which they end; returns the first item that changes. */
+  #updateTurns(items: readonly Item[], turns: readonly Turn[], common: number): number {
     let from = common;
     if (turns !== this.#turns) {
       const busy = turns.some((turn) => turn.outcome === null);
@@ -80,7 +83,7 @@ export class Layout {
     return from;
   }
 
-  /** Forget what was laid out from an item on; gives the subagents that this concerns. */
+  /** Forget the rows from an item on; returns the subagents that this concerns. */
   #cut(from: number): Set<string> {
     const touched = new Set<string>();
     this.#rows.length = this.#starts[from] ?? this.#rows.length;
@@ -90,8 +93,8 @@ export class Layout {
       const parent = this.#items[at]?.parent ?? null;
       if (parent === null || touched.has(parent)) continue;
       touched.add(parent);
-      const places = this.#below.get(parent);
-      while (places && (places.at(-1) ?? -1) >= from) places.pop();
+      const indexes = this.#below.get(parent);
+      while (indexes && (indexes.at(-1) ?? -1) >= from) indexes.pop();
     }
     return touched;
   }
@@ -102,8 +105,8 @@ export class Layout {
       const item = items[at] as Item;
       this.#starts[at] = rows.length;
       if (item.parent !== null) {
-        const places = this.#below.get(item.parent);
-        if (places) places.push(at);
+        const indexes = this.#below.get(item.parent);
+        if (indexes) indexes.push(at);
         else this.#below.set(item.parent, [at]);
         touched.add(item.parent);
       } else if (isQueued(item, this.#busy)) {
@@ -122,15 +125,15 @@ export class Layout {
     if (touched.size > 0) {
       const fresh = new Map(children);
       for (const parent of touched) {
-        const places = this.#below.get(parent) ?? [];
-        if (places.length === 0) fresh.delete(parent);
-        else fresh.set(parent, places.map((at) => items[at] as Item));
+        const indexes = this.#below.get(parent) ?? [];
+        if (indexes.length === 0) fresh.delete(parent);
+        else fresh.set(parent, indexes.map((at) => items[at] as Item));
       }
       children = fresh;
     }
     const waiting = this.#waiting.map((at) => items[at] as PromptItem);
     if (waiting.length !== queued.length || waiting.some((item, at) => item !== queued[at])) queued = waiting;
-    const rows: TranscriptRow[] = this.#rows.slice();
+    const rows: TranscriptRow[] = this.#folding.fold(this.#rows, children).slice();
     for (const row of this.#unsent(session)) rows.push(row);
     return { rows, children, queued };
   }
@@ -146,7 +149,7 @@ export class Layout {
   }
 }
 
-/** A prompt that nothing keeps from starting is no queue: it stands where its answer will. */
+/** A prompt that can start at once is not queued: it is shown where its answer will be. */
 function isQueued(item: Item, busy: boolean): item is PromptItem {
   return item.kind === "prompt" && item.parent === null && busy && (item.state === "held" || item.state === "sent");
 }
@@ -156,7 +159,7 @@ function firstQueued(items: readonly Item[]): number {
   return at < 0 ? items.length : at;
 }
 
-/** How many items are as they were. */
+/** The number of items at the start that did not change. */
 function sameUntil(items: readonly Item[], before: readonly Item[]): number {
   const most = Math.min(items.length, before.length);
   let at = 0;
@@ -168,29 +171,29 @@ function ended(turns: readonly Turn[]): ReadonlyMap<string, Turn> {
   return new Map(turns.filter((turn) => turn.outcome !== null).map((turn) => [turn.id, turn]));
 }
 
-function isEqual(one: ReadonlyMap<string, Turn>, other: ReadonlyMap<string, Turn>): boolean {
-  if (one === other) return true;
-  if (one.size !== other.size) return false;
-  for (const [id, turn] of one) if (other.get(id) !== turn) return false;
+function isEqual(left: ReadonlyMap<string, Turn>, right: ReadonlyMap<string, Turn>): boolean {
+  if (left === right) return true;
+  if (left.size !== right.size) return false;
+  for (const [id, turn] of left) if (right.get(id) !== turn) return false;
   return true;
 }
 
-/** Whether one of the items from a place on belongs to a turn that is over. */
+/** Whether one of the items from an index on belongs to a turn that ended. */
 function concerns(over: ReadonlyMap<string, Turn>, items: readonly Item[], from: number): boolean {
   for (let at = from; at < items.length; at += 1) if (over.has(items[at]?.turn ?? "")) return true;
   return false;
 }
 
-/** The last item of each turn that is over, and that turn. */
+/** The last item of each turn that ended, and that turn. */
 function turnEnds(items: readonly Item[], over: ReadonlyMap<string, Turn>): ReadonlyMap<string, Turn> {
   const ends = new Map<string, Turn>();
   const seen = new Set<string>();
   for (let at = items.length - 1; at >= 0 && seen.size < over.size; at -= 1) {
     const { turn, parent, id } = items[at] as Item;
-    const found = turn === null || parent !== null || seen.has(turn) ? undefined : over.get(turn);
-    if (!found) continue;
-    seen.add(found.id);
-    ends.set(id, found);
+    const ended = turn === null || parent !== null || seen.has(turn) ? undefined : over.get(turn);
+    if (!ended) continue;
+    seen.add(ended.id);
+    ends.set(id, ended);
   }
   return ends;
 }

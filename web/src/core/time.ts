@@ -1,4 +1,4 @@
-/** Times, sums and sizes as people read them. Pure: the moment comes in as a value. */
+/** Times, costs and sizes for people. Pure: the time is passed in as a value. */
 
 /** `0:08`, `3:05`, `1:02:33`: how long something has been going on. */
 export function clockTime(seconds: number): string {
@@ -20,7 +20,7 @@ export function duration(seconds: number): string {
   return rest ? `${Math.floor(seconds / 3600)} h ${rest} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** `now`, `12 s`, `3 m`, `4 h`, `2 d`: how long ago, in the least room. */
+/** `now`, `12 s`, `3 m`, `4 h`, `2 d`: how long ago, in the shortest form. */
 export function ago(seconds: number): string {
   if (seconds < 5) return "now";
   if (seconds < 60) return `${Math.floor(seconds)} s`;
@@ -28,6 +28,11 @@ export function ago(seconds: number): string {
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
   if (seconds < 86_400 * 60) return `${Math.floor(seconds / 86_400)} d`;
   return `${Math.floor(seconds / (86_400 * 30))} mo`;
+}
+
+/** `12 s`, `4 min`, `2 h`, `3 d`: how long ago, for a sentence that ends with "ago". */
+export function longAgo(seconds: number): string {
+  return ago(Math.max(5, seconds)).replace(/ m$/, " min");
 }
 
 /** `$0.42`, `$0.0031`, `$12.10`. */

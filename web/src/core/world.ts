@@ -1,10 +1,10 @@
 /**
- * What the core needs of the world around it, given to it from outside: a socket, a clock, a
- * place to keep texts. So the core runs in a browser, in a test, and nowhere else by accident.
+ * The environment of the core, passed in from outside: a socket, a clock, a store for texts. So the
+ * core runs in a browser and in tests.
  */
 
-/** A place that keeps texts by name, as localStorage does; may be full or forbidden. */
-export interface Keep {
+/** Stores texts by name, as localStorage does; may be full or forbidden. */
+export interface TextStore {
   get(name: string): string | null;
   set(name: string, value: string): void;
   remove(name: string): void;
@@ -15,14 +15,18 @@ export interface Timer {
 }
 
 export interface World {
-  /** Seconds since 1970. */
+  /** The time as a Unix timestamp in seconds. */
   now(): number;
   after(ms: number, act: () => void): Timer;
-  /** Before the next frame is drawn, or soon if nobody looks. */
+  /** Before the next frame is drawn, or soon if the page is hidden. */
   nextFrame(act: () => void): void;
-  /** A number from 0 up to but without 1. */
+  /** A random number from 0 up to but not including 1. */
   chance(): number;
   uuid(): string;
+  /** A new random text of letters and digits that cannot be guessed. */
+  nonce(): string;
+  /** The host name and port of the page's address. */
+  host(): string;
   connect(events: SocketEvents): Socket;
 }
 
@@ -37,12 +41,12 @@ export interface Socket {
   close(): void;
 }
 
-/** A place that forgets everything with the page. */
-export function forgetful(): Keep {
-  const kept = new Map<string, string>();
+/** A store that lasts only as long as the page. */
+export function memoryStore(): TextStore {
+  const texts = new Map<string, string>();
   return {
-    get: (name) => kept.get(name) ?? null,
-    set: (name, value) => void kept.set(name, value),
-    remove: (name) => void kept.delete(name),
+    get: (name) => texts.get(name) ?? null,
+    set: (name, value) => void texts.set(name, value),
+    remove: (name) => void texts.delete(name),
   };
 }

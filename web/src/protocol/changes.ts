@@ -1,4 +1,4 @@
-// Generated from src/fairlead/transcript/changes.py by `python -m fairlead.server.typescript`. Do not edit.
+// Generated from src/fairlead/transcript/state/changes.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
 /** Put a row into a list: before the row `before`, or at the end. */
 export interface Add {
@@ -32,7 +32,7 @@ export interface Replace {
   readonly value: unknown;
 }
 
-/** Set fields of a row; with no `id`, of a section that is one object. */
+/** Set fields of a row, or, without an `id`, of a section that is a single object. */
 export interface SetFields {
   readonly op: "set";
   readonly to: string;

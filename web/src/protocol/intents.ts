@@ -1,23 +1,35 @@
-// Generated from src/fairlead/server/intents.py by `python -m fairlead.server.typescript`. Do not edit.
+// Generated from src/fairlead/server/protocol/intents.py, src/fairlead/server/protocol/workbench_intents.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
-/** Answer a dialog of the CLI's own with one of its answers; None closes it. */
+/** Make a branch and check it out in a new folder, for a session that then starts there. */
+export interface AddWorktree {
+  readonly kind: "add_worktree";
+  readonly cwd: string;
+  readonly name?: string;
+  readonly base?: string;
+}
+
+/** Answer a dialog of the CLI with one of its options; None closes it. */
 export interface AnswerDialog {
   readonly kind: "answer_dialog";
   readonly session: string;
   readonly request_id: string;
+  readonly input_sha256: string;
   readonly answer?: string | null;
+  readonly hold?: boolean;
 }
 
-/** Fill in a form of an MCP server, decline it, or close it. */
+/** Fill in a form of an MCP server (its texts: operator), decline it, or close it. */
 export interface AnswerElicitation {
   readonly kind: "answer_elicitation";
   readonly session: string;
   readonly request_id: string;
+  readonly input_sha256: string;
   readonly action: string;
   readonly content?: { readonly [key: string]: unknown } | null;
+  readonly hold?: boolean;
 }
 
-/** Answer the model's questions; None declines. */
+/** Answer the model's questions; None declines. Free text and notes require an operator. */
 export interface AnswerQuestions {
   readonly kind: "answer_questions";
   readonly session: string;
@@ -25,26 +37,53 @@ export interface AnswerQuestions {
   readonly input_sha256: string;
   readonly answers: { readonly [key: string]: string | readonly string[] } | null;
   readonly notes?: { readonly [key: string]: string };
+  readonly hold?: boolean;
 }
 
-/** Take a session out of the list, or bring it back. */
+/** Archive a session, or unarchive it. */
 export interface Archive {
   readonly kind: "archive";
   readonly session: string;
   readonly archived: boolean;
 }
 
-/** A file that was uploaded before, by the id the upload gave. */
+/** An uploaded file, by the id of the upload. */
 export interface Attachment {
   readonly upload: string;
   readonly name?: string;
 }
 
-/** Take a prompt back that still waits. */
+/** Remove a queued prompt. */
 export interface CancelPrompt {
   readonly kind: "cancel_prompt";
   readonly session: string;
   readonly uuid: string;
+}
+
+/** A comment as the user saw it. */
+export interface CommentVersion {
+  readonly id: string;
+  readonly version: number;
+}
+
+/** Write an answer that the server still holds to the CLI now. */
+export interface ConfirmAnswer {
+  readonly kind: "confirm_answer";
+  readonly session: string;
+  readonly request_id: string;
+}
+
+/** Continue a session that a usage limit stopped when the limit resets, or cancel that. */
+export interface ContinueAtReset {
+  readonly kind: "continue_at_reset";
+  readonly session: string;
+  readonly on: boolean;
+}
+
+/** Set whether sessions without a choice of their own continue when a limit resets. */
+export interface ContinueAtResetByDefault {
+  readonly kind: "continue_at_reset_by_default";
+  readonly on: boolean;
 }
 
 /** Answer a permission request. */
@@ -57,9 +96,10 @@ export interface Decide {
   readonly choices?: readonly number[];
   readonly input?: { readonly [key: string]: unknown } | null;
   readonly message?: string;
+  readonly hold?: boolean;
 }
 
-/** Approve a plan, also accepting edits if asked, or reject it with words. */
+/** Approve a plan and optionally accept edits, or reject it with a message (operator). */
 export interface DecidePlan {
   readonly kind: "decide_plan";
   readonly session: string;
@@ -68,45 +108,104 @@ export interface DecidePlan {
   readonly approve: boolean;
   readonly accept_edits?: boolean;
   readonly message?: string;
+  readonly hold?: boolean;
 }
 
-/** Change a prompt that still waits. */
+/** Delete a review comment. */
+export interface DeleteComment {
+  readonly kind: "delete_comment";
+  readonly session: string;
+  readonly id: string;
+  readonly version: number;
+}
+
+/** Delete sessions; `UndoDelete` restores them within the undo period. */
+export interface DeleteSessions {
+  readonly kind: "delete_sessions";
+  readonly sessions: readonly string[];
+  readonly files?: boolean;
+}
+
+/** A file whose changes are to be lost, as the user saw them. */
+export interface DiscardedFile {
+  readonly file: string;
+  readonly digest: string;
+}
+
+/** Change a queued prompt. */
 export interface EditPrompt {
   readonly kind: "edit_prompt";
   readonly session: string;
   readonly uuid: string;
   readonly text: string;
+  readonly verbatim?: boolean | null;
 }
 
-/** A new session with the history of another, up to a message if one is named. */
+/** End the work in a worktree. */
+export interface FinishWorktree {
+  readonly kind: "finish_worktree";
+  readonly cwd: string;
+  readonly how: string;
+  readonly repository?: string;
+  readonly message?: string;
+  readonly seen?: string;
+}
+
+/** Create a session with the history of another, up to a message if one is given. */
 export interface Fork {
   readonly kind: "fork";
   readonly session: string;
   readonly at?: string | null;
 }
 
-/** Stop the running turn; a prompt that waits goes on unless it is cancelled too. */
+/** Commit what is staged. The repository's hooks run. */
+export interface GitCommit {
+  readonly kind: "git_commit";
+  readonly session: string;
+  readonly message: string;
+  readonly hooks: string;
+  readonly staged: string;
+}
+
+/** Discard what is not staged: of files, or one hunk of one file. It cannot be undone. */
+export interface GitDiscard {
+  readonly kind: "git_discard";
+  readonly session: string;
+  readonly files: readonly DiscardedFile[];
+  readonly hunk?: boolean;
+}
+
+/** Stage or unstage files, or one hunk of one file. */
+export interface GitStage {
+  readonly kind: "git_stage";
+  readonly session: string;
+  readonly files: readonly string[];
+  readonly unstage?: boolean;
+  readonly hunk?: string | null;
+}
+
+/** Stop the current turn; queued prompts are still sent unless they are canceled too. */
 export interface Interrupt {
   readonly kind: "interrupt";
   readonly session: string;
   readonly cancel_queued?: boolean;
 }
 
-/** Keep what was typed and not sent. */
+/** Store a draft of the next prompt. */
 export interface KeepDraft {
   readonly kind: "keep_draft";
   readonly session: string;
   readonly text: string;
 }
 
-/** Connect an MCP server of the session again. */
+/** Reconnect an MCP server of the session. */
 export interface McpReconnect {
   readonly kind: "mcp_reconnect";
   readonly session: string;
   readonly server: string;
 }
 
-/** Sign in to an MCP server: gives the address to open in a browser. */
+/** Sign in to an MCP server: returns the address to open in a browser. */
 export interface McpSignIn {
   readonly kind: "mcp_sign_in";
   readonly session: string;
@@ -114,7 +213,7 @@ export interface McpSignIn {
   readonly callback?: string | null;
 }
 
-/** Switch an MCP server of the session on or off. */
+/** Enable or disable an MCP server of the session. */
 export interface McpToggle {
   readonly kind: "mcp_toggle";
   readonly session: string;
@@ -127,6 +226,7 @@ export interface NewSession {
   readonly kind: "new_session";
   readonly cwd: string;
   readonly prompt?: string | null;
+  readonly verbatim?: boolean;
   readonly model?: string | null;
   readonly mode?: string | null;
   readonly effort?: string | null;
@@ -137,33 +237,65 @@ export interface NewSession {
   readonly disallowed_tools?: readonly string[];
   readonly allowed_tools?: readonly string[];
   readonly mcp_servers?: { readonly [key: string]: { readonly [key: string]: unknown } };
+  readonly add_dirs?: readonly string[];
+  readonly plugin_dirs?: readonly string[];
+  readonly worktree_base?: string | null;
 }
 
-/** Keep a session at the top of the list, or no longer. */
+/** Pin a session to the top of the list, or unpin it. */
 export interface Pin {
   readonly kind: "pin";
   readonly session: string;
   readonly pinned: boolean;
 }
 
-/** Ask the CLI anew how full its context is and how its MCP servers are. */
+/** List what the project's own files would run, with the stored answer; changes nothing. */
+export interface ProjectPrograms {
+  readonly kind: "project_programs";
+  readonly cwd: string;
+}
+
+/** Store a new review comment, or change the text of a comment that was not sent yet. */
+export interface PutComment {
+  readonly kind: "put_comment";
+  readonly session: string;
+  readonly id: string;
+  readonly text: string;
+  readonly version?: number;
+  readonly file?: string;
+  readonly tree?: string;
+  readonly side?: string;
+  readonly start?: number;
+  readonly end?: number;
+  readonly code?: string;
+}
+
+/** Query the CLI's context usage and the state of its MCP servers again. */
 export interface Refresh {
   readonly kind: "refresh";
   readonly session: string;
 }
 
-/** Give a session a name. */
+/** Set the title of a session. */
 export interface Rename {
   readonly kind: "rename";
   readonly session: string;
   readonly title: string;
 }
 
-/** Put the waiting prompts into another order. */
+/** Change the order of the queued prompts. */
 export interface ReorderPrompts {
   readonly kind: "reorder_prompts";
   readonly session: string;
   readonly uuids: readonly string[];
+}
+
+/** Mark a review comment as resolved, or as open again. */
+export interface ResolveComment {
+  readonly kind: "resolve_comment";
+  readonly session: string;
+  readonly id: string;
+  readonly resolved: boolean;
 }
 
 /** End the process of a session and resume it at once. */
@@ -172,20 +304,22 @@ export interface Restart {
   readonly session: string;
 }
 
-/** Go on with a session: one of the server's own, or one the CLI made elsewhere. */
+/** Resume a session of the server, or one that the CLI created elsewhere. */
 export interface Resume {
   readonly kind: "resume";
   readonly session: string;
+  readonly cwd?: string | null;
+  readonly mode?: string | null;
   readonly repair?: boolean;
 }
 
-/** Take a device's token away; it is cut off at once. */
+/** Revoke a device's token and disconnect the device at once. */
 export interface RevokeDevice {
   readonly kind: "revoke_device";
   readonly device: string;
 }
 
-/** Put files back to where they were before a prompt. */
+/** Restore files to their state before a prompt. */
 export interface RewindFiles {
   readonly kind: "rewind_files";
   readonly session: string;
@@ -201,23 +335,33 @@ export interface Send {
   readonly uuid: string;
   readonly attachments?: readonly Attachment[];
   readonly at_once?: boolean;
+  readonly verbatim?: boolean;
 }
 
-/** Send a waiting prompt into the running turn. */
+/** Send a queued prompt into the current turn. */
 export interface SendNow {
   readonly kind: "send_now";
   readonly session: string;
   readonly uuid: string;
 }
 
-/** Change how hard the model thinks. */
+/** Queue one prompt that contains these comments, each with its path, lines and code. */
+export interface SendReview {
+  readonly kind: "send_review";
+  readonly session: string;
+  readonly uuid: string;
+  readonly comments: readonly CommentVersion[];
+  readonly text?: string;
+}
+
+/** Change the effort; an empty text means the default of the model. */
 export interface SetEffort {
   readonly kind: "set_effort";
   readonly session: string;
   readonly effort: string;
 }
 
-/** Switch the model's fast mode on or off, where the CLI has one. */
+/** Turn the model's fast mode on or off, if the CLI has one. */
 export interface SetFastMode {
   readonly kind: "set_fast_mode";
   readonly session: string;
@@ -231,11 +375,26 @@ export interface SetMode {
   readonly mode: string;
 }
 
-/** Use another model of the session's own list. */
+/** Switch to another model that the session offers. */
 export interface SetModel {
   readonly kind: "set_model";
   readonly session: string;
   readonly model: string;
+}
+
+/** Set the tags of a session, in place of those that it has. */
+export interface SetTags {
+  readonly kind: "set_tags";
+  readonly session: string;
+  readonly tags: readonly string[];
+}
+
+/** Set the command that prepares a new worktree of this repository, and the files to copy. */
+export interface SetWorktreeSetup {
+  readonly kind: "set_worktree_setup";
+  readonly cwd: string;
+  readonly setup?: string;
+  readonly copy?: readonly string[];
 }
 
 /** End the process of a session; it can be resumed. */
@@ -251,32 +410,85 @@ export interface StopTask {
   readonly task: string;
 }
 
-/** The end of what a background task has printed so far. */
+/** Get the end of a background task's output so far. */
 export interface TaskOutput {
   readonly kind: "task_output";
   readonly session: string;
   readonly task: string;
 }
 
+/** Answer a refusal with the check `trust`: decide what the project's own files may run. */
+export interface TrustProject {
+  readonly kind: "trust_project";
+  readonly cwd: string;
+  readonly digest: string;
+  readonly choice: string;
+}
+
+/** Take back an answer that the server still holds: the request is open again. */
+export interface UndoAnswer {
+  readonly kind: "undo_answer";
+  readonly session: string;
+  readonly request_id: string;
+}
+
+/** Restore sessions that are to be deleted; the result lists them under `restored`. */
+export interface UndoDelete {
+  readonly kind: "undo_delete";
+  readonly sessions: readonly string[];
+}
+
+/** What removing a worktree and its branch would lose; changes nothing. */
+export interface WorktreeLosses {
+  readonly kind: "worktree_losses";
+  readonly cwd: string;
+  readonly repository?: string;
+}
+
+/** List the worktrees of a folder's repository, with its setup command; changes nothing. */
+export interface Worktrees {
+  readonly kind: "worktrees";
+  readonly cwd: string;
+}
+
 export type Intent =
   | NewSession
+  | AddWorktree
+  | Worktrees
+  | SetWorktreeSetup
+  | WorktreeLosses
+  | FinishWorktree
   | Resume
   | Fork
   | Rename
   | Pin
   | Archive
+  | SetTags
+  | DeleteSessions
+  | UndoDelete
   | Stop
   | Restart
+  | ProjectPrograms
+  | TrustProject
   | Send
   | EditPrompt
   | CancelPrompt
   | ReorderPrompts
   | SendNow
   | KeepDraft
+  | PutComment
+  | DeleteComment
+  | ResolveComment
+  | SendReview
+  | GitStage
+  | GitDiscard
+  | GitCommit
   | Interrupt
   | Decide
   | AnswerQuestions
   | DecidePlan
+  | UndoAnswer
+  | ConfirmAnswer
   | AnswerElicitation
   | AnswerDialog
   | SetModel
@@ -290,4 +502,6 @@ export type Intent =
   | Refresh
   | TaskOutput
   | RewindFiles
+  | ContinueAtReset
+  | ContinueAtResetByDefault
   | RevokeDevice;

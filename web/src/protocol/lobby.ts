@@ -1,6 +1,16 @@
-// Generated from src/fairlead/server/lobby_rows.py by `python -m fairlead.server.typescript`. Do not edit.
+// Generated from src/fairlead/server/protocol/lobby_rows.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
-/** A device that may come, and whether it is here. */
+/** A budget whose warning or whose limit is reached. */
+export interface BudgetAlert {
+  readonly id: string;
+  readonly scope: string;
+  readonly key: string;
+  readonly limit_usd: number;
+  readonly spent_usd: number;
+  readonly level: string;
+}
+
+/** A paired device, and whether it is connected. */
 export interface DeviceRow {
   readonly id: string;
   readonly name: string;
@@ -9,7 +19,13 @@ export interface DeviceRow {
   readonly connected: boolean;
 }
 
-/** Something that waits for an answer, in the lobby. */
+/** A device has a draft for a session; clients that may send prompts can request its text. */
+export interface DraftMark {
+  readonly device: string;
+  readonly at: number;
+}
+
+/** An open request in the lobby. */
 export interface InboxRow {
   readonly id: string;
   readonly session: string;
@@ -19,9 +35,31 @@ export interface InboxRow {
   readonly tool_name: string;
   readonly title: string;
   readonly at: number;
+  readonly input_sha256: string;
+  readonly subject: string;
+  readonly reason: string;
+  readonly group: string;
+  readonly held: { readonly [key: string]: unknown } | null;
 }
 
-/** What a session in the list is doing; a part of the transcript's status. */
+/** One usage window of an account, as a CLI reported it last. */
+export interface LimitRow {
+  readonly account: string;
+  readonly kind: string;
+  readonly utilization: number | null;
+  readonly resets_at: number | null;
+  readonly status: string | null;
+  readonly at: number;
+}
+
+/** A usage limit that stops a session. */
+export interface ListedLimit {
+  readonly kind: string;
+  readonly resets_at: number | null;
+  readonly continues_at: number | null;
+}
+
+/** The state of a listed session; a part of the transcript's status. */
 export interface ListedStatus {
   readonly state: string;
   readonly since: number;
@@ -29,6 +67,17 @@ export interface ListedStatus {
   readonly waiting: number;
   readonly background: number;
   readonly detail: string | null;
+}
+
+/** The linked worktree of a session. */
+export interface ListedWorktree {
+  readonly repository: string;
+  readonly path: string;
+  readonly branch: string;
+  readonly base: string;
+  readonly state: string;
+  readonly setup: string;
+  readonly setup_output: string;
 }
 
 /** The whole lobby. */
@@ -39,13 +88,13 @@ export interface Lobby {
   readonly server: ServerInfo;
 }
 
-/** How far a long look has come. */
+/** The progress of a long scan. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
 }
 
-/** The server itself. */
+/** Information about the server itself. */
 export interface ServerInfo {
   readonly agent: string;
   readonly version: string;
@@ -53,7 +102,11 @@ export interface ServerInfo {
   readonly roots: readonly string[];
   readonly store: StoreInfo;
   readonly listing: Progress | null;
+  readonly listing_problem: string | null;
   readonly indexing: Progress | null;
+  readonly budgets: readonly BudgetAlert[];
+  readonly limits: readonly LimitRow[];
+  readonly continue_at_reset: boolean;
 }
 
 /** A session in the lobby. */
@@ -77,11 +130,31 @@ export interface SessionRow {
   readonly pending: number;
   readonly source: string;
   readonly agent: string | null;
-  readonly draft: string;
+  readonly drafts: readonly DraftMark[];
+  readonly workbench_at: number;
+  readonly resume_problem: string | null;
+  readonly branch: string | null;
+  readonly finished: number | null;
+  readonly outcome: string | null;
+  readonly last_sentence: string;
+  readonly tasks: TaskCount | null;
+  readonly lines_added: number;
+  readonly lines_removed: number;
+  readonly tags: readonly string[];
+  readonly worktree: ListedWorktree | null;
+  readonly deleting: number | null;
+  readonly limit: ListedLimit | null;
+  readonly continue_at_reset: boolean | null;
 }
 
 /** Whether events can be stored, and why not. */
 export interface StoreInfo {
   readonly state: string;
   readonly reason: string | null;
+}
+
+/** How many of the model's tasks are completed. */
+export interface TaskCount {
+  readonly done: number;
+  readonly total: number;
 }

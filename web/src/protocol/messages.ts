@@ -1,10 +1,20 @@
-// Generated from src/fairlead/server/messages.py by `python -m fairlead.server.typescript`. Do not edit.
+// Generated from src/fairlead/server/protocol/messages.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
 import type { Intent } from "./intents.ts";
 
 export const PROTOCOL = 1;
 
 export const LOBBY = "lobby";
+
+export const UNAUTHENTICATED = 4401;
+
+export const PROTOCOL_MISMATCH = 4426;
+
+/** After a valid proof: a token for the HTTP API, valid while this socket is open. */
+export interface Access {
+  readonly type: "access";
+  readonly token: string;
+}
 
 /** The client has applied everything up to this number. */
 export interface Ack {
@@ -13,14 +23,21 @@ export interface Ack {
   readonly seq: number;
 }
 
-/** The server closes the socket on purpose; `again` says whether to come back. */
+/** The server closes the socket on purpose; `again` tells whether to reconnect. */
 export interface Bye {
   readonly type: "bye";
   readonly reason: string;
   readonly again: boolean;
 }
 
-/** What leads from one sequence number to another; see docs/transcript.md for the operations. */
+/** The answer to `greet`: proves that the server has the device's key. */
+export interface Challenge {
+  readonly type: "challenge";
+  readonly nonce: string;
+  readonly proof: string;
+}
+
+/** The operations that lead from one sequence number to another; see docs/transcript.md. */
 export interface Changes {
   readonly type: "changes";
   readonly document: string;
@@ -29,13 +46,13 @@ export interface Changes {
   readonly changes: readonly unknown[];
 }
 
-/** Follow a document no longer. */
+/** Stop following a document. */
 export interface Close {
   readonly type: "close";
   readonly document: string;
 }
 
-/** Older items than the ones the client has. */
+/** Request older items than those that the client has. */
 export interface Fetch {
   readonly type: "fetch";
   readonly document: string;
@@ -43,11 +60,20 @@ export interface Fetch {
   readonly count?: number;
 }
 
-/** The first message on a socket; nothing is answered before it. */
+/** The first message of a device with a key: asks the server to prove its identity. */
+export interface Greet {
+  readonly type: "greet";
+  readonly protocol: number;
+  readonly device: string;
+  readonly nonce: string;
+}
+
+/** The first message on a socket, or the second after `greet`. Required before any other. */
 export interface Hello {
   readonly type: "hello";
   readonly protocol: number;
-  readonly token: string;
+  readonly token?: string;
+  readonly proof?: string;
   readonly client: string;
   readonly session?: string | null;
   readonly last_seq?: number | null;
@@ -55,7 +81,7 @@ export interface Hello {
   readonly oldest?: string | null;
 }
 
-/** What became of an intent. */
+/** The result of an intent. */
 export interface IntentResult {
   readonly type: "intent_result";
   readonly n: number;
@@ -65,14 +91,14 @@ export interface IntentResult {
   readonly message: string | null;
 }
 
-/** Whether somebody looks at a document; one that nobody sees gets only its status. */
+/** Whether the user views a document; a document that is not viewed gets only its status. */
 export interface Look {
   readonly type: "look";
   readonly document: string;
   readonly looking: boolean;
 }
 
-/** Follow a document from a sequence number on; None or a stale epoch means from a snapshot. */
+/** Follow a document from a sequence number on; None or another epoch requests a snapshot. */
 export interface Open {
   readonly type: "open";
   readonly document: string;
@@ -82,7 +108,7 @@ export interface Open {
   readonly oldest?: string | null;
 }
 
-/** Older items, in order; they go before the ones the client has. */
+/** Older items in order, to be inserted before those that the client has. */
 export interface Page {
   readonly type: "page";
   readonly document: string;
@@ -92,13 +118,13 @@ export interface Page {
   readonly turns: readonly unknown[];
 }
 
-/** A sign of life with the server's clock, sent when nothing else was for a while. */
+/** A heartbeat with the server's clock, sent when nothing else was sent for a while. */
 export interface Pong {
   readonly type: "pong";
   readonly time: number;
 }
 
-/** Something was wrong with a message; the socket stays open unless `Bye` follows. */
+/** A message could not be processed; the socket stays open unless `Bye` follows. */
 export interface Problem {
   readonly type: "error";
   readonly code: string;
@@ -107,14 +133,14 @@ export interface Problem {
   readonly details: { readonly [key: string]: unknown };
 }
 
-/** Something the client wants done; acts once for each (client, n), however often it comes. */
+/** A request to do something; carried out once for each (client, n), however often it is sent. */
 export interface SendIntent {
   readonly type: "intent";
   readonly n: number;
   readonly intent: Intent;
 }
 
-/** The whole document at one moment, its items only from a window on. */
+/** The whole document at one sequence number, with only the items of a window. */
 export interface SnapshotMessage {
   readonly type: "snapshot";
   readonly document: string;
@@ -124,11 +150,10 @@ export interface SnapshotMessage {
   readonly window: Window;
 }
 
-/** The token was good. */
+/** The client is authenticated. */
 export interface Welcome {
   readonly type: "welcome";
   readonly protocol: number;
-  readonly epoch: string;
   readonly device: string;
   readonly role: string;
   readonly version: string;
@@ -137,13 +162,14 @@ export interface Welcome {
   readonly time: number;
 }
 
-/** Which part of a document's items a snapshot or a page holds. */
+/** The part of a document's items that a snapshot or a page contains. */
 export interface Window {
   readonly first: number;
   readonly total: number;
 }
 
 export type FromClient =
+  | Greet
   | Hello
   | Open
   | Close
@@ -153,6 +179,8 @@ export type FromClient =
   | SendIntent;
 
 export type FromServer =
+  | Challenge
+  | Access
   | Welcome
   | SnapshotMessage
   | Changes

@@ -1,18 +1,23 @@
-// Generated from src/fairlead/server/pending_row.py by `python -m fairlead.server.typescript`. Do not edit.
+// Generated from src/fairlead/server/protocol/pending_row.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
-/** A thing that "always" may mean for a request; its `index` goes into the answer. */
+export const REQUESTS_LISTED = 100;
+
+/** One of the "always" choices of a request; an answer names it by its `index`. */
 export interface Choice {
   readonly index: number;
+  readonly kind: string;
+  readonly subject: string;
   readonly label: string;
   readonly scope: string;
   readonly role: string;
   readonly lets_through: string;
   readonly examples: readonly string[];
+  readonly may_ask: string;
   readonly wide: boolean;
   readonly deniable: boolean;
 }
 
-/** A pending request as the server sends it: with what an answer needs. */
+/** A pending request as the server sends it, with what an answer needs. */
 export interface PendingRow {
   readonly id: string;
   readonly kind: string;
@@ -28,6 +33,9 @@ export interface PendingRow {
   readonly description: string | null;
   readonly agent: string | null;
   readonly details: { readonly [key: string]: unknown };
+  readonly suppress_always_allow_rule: boolean;
+  readonly default_to_no: boolean;
   readonly input_sha256: string;
   readonly choices: readonly Choice[];
+  readonly choices_note: string;
 }

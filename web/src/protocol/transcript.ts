@@ -1,8 +1,8 @@
-// Generated from src/fairlead/transcript/model.py, src/fairlead/transcript/snapshot.py by `python -m fairlead.server.typescript`. Do not edit.
+// Generated from src/fairlead/transcript/state/model.py, src/fairlead/transcript/snapshot.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
 export const SCHEMA = 1;
 
-/** A subagent or a command that runs beside the conversation; its id is the task id. */
+/** A subagent or a long command; its id is the task id. */
 export interface Background {
   readonly id: string;
   readonly type: string;
@@ -22,6 +22,8 @@ export interface Background {
   readonly summary: string | null;
   readonly error: string | null;
   readonly output_file: string | null;
+  readonly exit_code: number | null;
+  readonly turn: string | null;
 }
 
 /** What a slash command printed. */
@@ -56,9 +58,10 @@ export interface Ledger {
   readonly lines_added: number;
   readonly lines_removed: number;
   readonly files_changed: number;
+  readonly duration_ms: number;
 }
 
-/** Something that happened beside the conversation. */
+/** Something that happened outside the conversation. */
 export interface NoticeItem {
   readonly kind: "notice";
   readonly id: string;
@@ -88,6 +91,8 @@ export interface Pending {
   readonly description: string | null;
   readonly agent: string | null;
   readonly details: { readonly [key: string]: unknown };
+  readonly suppress_always_allow_rule: boolean;
+  readonly default_to_no: boolean;
 }
 
 /** What a person (or, for a subagent, its parent) asked. */
@@ -226,7 +231,7 @@ export interface ThinkingItem {
   readonly cut?: { readonly [field: string]: number };
 }
 
-/** A tool call, from the first letter of its input to its result. */
+/** A tool call, from the first character of its input to its result. */
 export interface ToolItem {
   readonly kind: "tool";
   readonly id: string;
@@ -270,6 +275,7 @@ export interface Turn {
   readonly usage: { readonly [key: string]: unknown } | null;
   readonly models: { readonly [key: string]: unknown };
   readonly duration_ms: number | null;
+  readonly waited_ms: number;
   readonly api_ms: number | null;
   readonly ttft_ms: number | null;
   readonly steps: number | null;
@@ -280,7 +286,7 @@ export interface Turn {
   readonly cut?: { readonly [field: string]: number };
 }
 
-/** A line or a block that Fairlead does not know, kept whole. */
+/** A line or a block of an unknown kind, unchanged. */
 export interface UnknownItem {
   readonly kind: "unknown";
   readonly id: string;

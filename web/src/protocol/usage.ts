@@ -1,6 +1,6 @@
-// Generated from src/fairlead/server/usage_rows.py by `python -m fairlead.server.typescript`. Do not edit.
+// Generated from src/fairlead/server/protocol/usage_rows.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
-/** What was spent between the moments asked for. */
+/** What was spent between the requested timestamps. */
 export interface UsageReport {
   readonly first: number | null;
   readonly turns: readonly number[];

@@ -1,8 +1,9 @@
-/** The browser as the world the core lives in: socket, clock, frames, storage, names. */
-import type { Keep, Socket, SocketEvents, World } from "../core/world.ts";
+/** The browser as the environment of the core: socket, clock, frames, storage, ids. */
+import { below, storedName } from "./base_path.ts";
+import type { TextStore, Socket, SocketEvents, World } from "../core/world.ts";
 
+/** A hidden page draws no frames; messages are processed at this interval. */
 const HIDDEN_MS = 250;
-/** A page that nobody sees draws no frames; what comes is taken in this often. */
 
 export const world: World = {
   now: () => Date.now() / 1000,
@@ -16,35 +17,37 @@ export const world: World = {
   },
   chance: () => Math.random(),
   uuid,
+  nonce,
+  host: () => location.host,
   connect,
 };
 
-/** localStorage, or nothing where it is forbidden or full. */
-export const keep: Keep = {
+/** localStorage; does nothing if it is forbidden or full. */
+export const keep: TextStore = {
   get(name) {
     try {
-      return localStorage.getItem(name);
+      return localStorage.getItem(storedName(name));
     } catch {
       return null;
     }
   },
   set(name, value) {
     try {
-      localStorage.setItem(name, value);
+      localStorage.setItem(storedName(name), value);
     } catch {
-      // Full or forbidden: the page works, it only forgets.
+      // Full or forbidden: the page works without storage.
     }
   },
   remove(name) {
     try {
-      localStorage.removeItem(name);
+      localStorage.removeItem(storedName(name));
     } catch {
       // As above.
     }
   },
 };
 
-/** A random UUID, also on a plain-http address where `crypto.randomUUID` is missing. */
+/** A random UUID, even on a plain-http address where `crypto.randomUUID` is missing. */
 export function uuid(): string {
   if ("randomUUID" in crypto) return crypto.randomUUID();
   const bytes = (crypto as Crypto).getRandomValues(new Uint8Array(16));
@@ -54,9 +57,14 @@ export function uuid(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+function nonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 function connect(events: SocketEvents): Socket {
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-  const socket = new WebSocket(`${scheme}//${location.host}/ws`);
+  const socket = new WebSocket(`${scheme}//${location.host}${below("/ws")}`);
   socket.onopen = () => events.opened();
   socket.onmessage = (event: MessageEvent<string>) => events.received(event.data);
   socket.onclose = (event) => events.closed(event.code);

@@ -1,7 +1,7 @@
-/** One clock for everything that counts seconds; it stands still while nobody looks. */
+/** One clock for everything that counts seconds; it stops while the page is hidden. */
 
 class Clock {
-  /** Seconds since 1970 by the server's clock. */
+  /** Unix time in seconds by the server's clock. */
   now = $state(Date.now() / 1000);
   skew = 0;
   frozen = false;
@@ -15,7 +15,7 @@ class Clock {
     if (!document.hidden && !this.frozen) this.now = Date.now() / 1000 + this.skew;
   }
 
-  /** Stand still at a moment, for pictures that are to be the same every time. */
+  /** Stop at a time, for screenshots that must be reproducible. */
   freeze(at: number): void {
     this.frozen = true;
     this.now = at;

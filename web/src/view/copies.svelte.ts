@@ -1,6 +1,6 @@
 /**
- * The copies of documents for when there is no server: read when one is looked at and cannot be
- * had, written when a session rests, so that nothing is written while words stream.
+ * The copies of documents for when there is no server: read when a document is opened and not
+ * available, written when a session is idle, so that nothing is written while text streams.
  */
 import { shownStatus } from "../core/status.ts";
 import { keptState, shownLobby, shownState, withCopies, type Copy } from "../core/copies.ts";
@@ -11,11 +11,11 @@ import { LOBBY } from "../protocol/messages.ts";
 import { getCopy, putCopy } from "./copy_store.ts";
 
 const REST_MS = 3_000;
+/** Not an epoch of a server, so that opening such a document always starts with a snapshot. */
 const COPY_EPOCH = "copy";
-/** No epoch of a server: opening such a document always begins with a snapshot. */
 
 export class Copies {
-  /** When what stands in for the lobby was so; null if nothing does. */
+  /** When the shown copy of the lobby was made; null if no copy is shown. */
   lobbyAt = $state<number | null>(null);
   #lobby: Lobby | null = null;
   readonly #copies = new Map<string, Copy>();
@@ -33,20 +33,20 @@ export class Copies {
 
   /** Read the copy of the lobby. */
   async start(): Promise<void> {
-    const found = await getCopy(LOBBY);
-    if (!found) return;
-    this.#lobby = shownLobby(found.state as Lobby);
-    this.lobbyAt = found.at;
+    const copy = await getCopy(LOBBY);
+    if (!copy) return;
+    this.#lobby = shownLobby(copy.state as Lobby);
+    this.lobbyAt = copy.at;
     this.#changed();
   }
 
-  /** Somebody looks at a session: have its copy at hand. */
+  /** The user opens a session: load its copy. */
   async want(name: string | null): Promise<void> {
     this.#looking = name;
     if (name === null || this.#copies.has(name) || this.#known?.documents.has(name)) return;
-    const found = await getCopy(name);
-    if (!found || this.#looking !== name) return;
-    const { at, state, window } = found;
+    const copy = await getCopy(name);
+    if (!copy || this.#looking !== name) return;
+    const { at, state, window } = copy;
     const document: Followed = {
       name, epoch: COPY_EPOCH, seq: 0, state: shownState(state as Followed["state"]), window, fetching: false,
     }; // prettier-ignore
@@ -54,7 +54,7 @@ export class Copies {
     this.#changed();
   }
 
-  /** What is known, with copies where something is missing; also remembers what is to be kept. */
+  /** The known state, with copies of what is missing; also schedules writing copies. */
   merged(known: Known): Known {
     this.#known = known;
     if (known.link.state === "online") this.#later();
@@ -62,7 +62,7 @@ export class Copies {
     return withCopies(known, this.#lobby, this.#copies);
   }
 
-  /** When the copy of a session that is being shown was so; null if it is no copy. */
+  /** When the shown copy of a session was made; null if it is not a copy. */
   shownAt(name: string): number | null {
     return this.#copies.get(name)?.at ?? null;
   }

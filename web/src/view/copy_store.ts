@@ -1,9 +1,11 @@
 /**
- * Documents as they were last seen, kept in the browser's database for when there is no server.
- * Where there is no database, or it is full, nothing is kept and nothing fails.
+ * Documents as they were last seen, stored in the browser's database for when there is no server.
+ * Without a database, or if it is full, nothing is stored and nothing fails.
  */
 
-/** A document as it was at a moment, in seconds since 1970 by the server's clock. */
+import { storedName } from "./base_path.ts";
+
+/** A document at a time, which is a Unix timestamp by the server's clock. */
 export interface KeptCopy {
   readonly name: string;
   readonly at: number;
@@ -11,11 +13,11 @@ export interface KeptCopy {
   readonly window: { readonly first: number; readonly total: number };
 }
 
-const DATABASE = "fairlead";
+const DATABASE = storedName("fairlead");
 const COPIES = "copies";
 const MOST = 24;
 
-/** Keep a copy in the place of the one before; the oldest go when there are too many. */
+/** Store a copy in place of the previous one; the oldest are deleted when there are too many. */
 export async function putCopy(copy: KeptCopy): Promise<void> {
   await use("readwrite", async (copies) => {
     copies.put(copy);
@@ -26,11 +28,11 @@ export async function putCopy(copy: KeptCopy): Promise<void> {
 
 /** A copy, or null. */
 export async function getCopy(name: string): Promise<KeptCopy | null> {
-  const found = await use("readonly", (copies) => result(copies.get(name) as IDBRequest<KeptCopy | undefined>));
-  return found ?? null;
+  const copy = await use("readonly", (copies) => result(copies.get(name) as IDBRequest<KeptCopy | undefined>));
+  return copy ?? null;
 }
 
-/** Forget all copies. */
+/** Delete all copies. */
 export async function clearCopies(): Promise<void> {
   await use("readwrite", async (copies) => void copies.clear());
 }
@@ -44,9 +46,9 @@ async function use<T>(mode: IDBTransactionMode, act: (copies: IDBObjectStore) =>
         transaction.oncomplete = () => resolve();
         transaction.onerror = transaction.onabort = () => reject(transaction.error);
       });
-      const found = await act(transaction.objectStore(COPIES));
+      const value = await act(transaction.objectStore(COPIES));
       await done;
-      return found;
+      return value;
     } finally {
       database.close();
     }

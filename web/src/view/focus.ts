@@ -1,19 +1,38 @@
 /**
- * Where the focus goes when what had it is gone: to what waits for an answer, else to the
- * conversation, else to the page. Nobody who uses the keyboard shall begin at the top again.
+ * Where the focus goes when the element that had it disappears: to an open decision, then to a
+ * denial that can be undone, then to the composer (on a touch screen that would open the keyboard,
+ * so there it is the conversation), then to the page.
  */
 import { tick } from "svelte";
 
-/** Give the focus a place if it has none. */
+const DECISION = "[data-ask][open]";
+const COMPOSER = "main [data-composer]:not([disabled])";
+
+/** Move the focus to a fitting element if none has it. */
 export function refocus(): void {
   if (document.activeElement !== null && document.activeElement !== document.body) return;
-  if (document.querySelector("dialog:modal:not([data-ask])") !== null) return; // A window keeps it.
-  const places = ["[data-ask][open]", 'main [role="log"]', "main"];
-  const found = places.map((one) => document.querySelector<HTMLElement>(one)).find((one) => one !== null);
-  found?.focus({ preventScroll: true });
+  if (document.querySelector("dialog:modal:not([data-ask])") !== null) return; // A dialog keeps it.
+  const touch = matchMedia("(pointer: coarse)").matches;
+  const selectors = [DECISION, "[data-held]", ...(touch ? [] : [COMPOSER]), 'main [role="log"]', "main"];
+  const target = selectors.map((selector) => document.querySelector<HTMLElement>(selector)).find((element) => element !== null);
+  target?.focus({ preventScroll: true });
 }
 
-/** For `{@attach}`: when the node goes, the focus that it may have had is not lost. */
+/** Move the focus to the decision; false if there is none. */
+export function focusDecision(): boolean {
+  const decision = document.querySelector<HTMLElement>(DECISION) ?? document.querySelector<HTMLElement>("[data-held]");
+  decision?.focus({ preventScroll: true });
+  return decision !== null;
+}
+
+/** Move the focus to the composer; false if it cannot be used. */
+export function focusComposer(): boolean {
+  const composer = document.querySelector<HTMLElement>(COMPOSER);
+  composer?.focus({ preventScroll: true });
+  return composer !== null;
+}
+
+/** For `{@attach}`: moves the focus on when the node that may have it is removed. */
 export function leavesFocus(): () => void {
   return () => void tick().then(refocus);
 }

@@ -1,33 +1,46 @@
 /**
- * Who this page is: the token of the device, and a client id that no other open tab has. A tab
- * takes over the id of one that was closed, and with it what that one had not got answered.
+ * The identity of this page: the key of the device, and a client id that no other open tab has. A tab
+ * takes over the id of a closed tab, and with it the intents that were not answered.
  */
+import { below } from "./base_path.ts";
 import { keep, uuid } from "./browser.ts";
 import { clearCopies } from "./copy_store.ts";
+import type { DeviceKey } from "../core/login.ts";
+import { canHaveKey, forgetKey, keepKey, storedKey } from "./device_key.ts";
 
 const TOKEN = "fairlead.token";
 const ROLE = "fairlead.role";
 const CLIENTS = "fairlead.clients";
 const TAB = "fairlead.client";
 
-export interface Paired {
-  readonly token: string;
+interface Paired {
+  readonly token?: string;
+  readonly key?: string;
   readonly device: string;
   readonly role: string;
 }
 
-export function storedToken(): string | null {
-  return keep.get(TOKEN);
+/** The credential of this device. */
+export type Stored = { readonly key: DeviceKey } | { readonly token: string };
+
+/** The credential of this device, if it was paired; `old` if it was a token that is no longer sent. */
+export async function storedLogin(): Promise<Stored | "old" | null> {
+  const key = await storedKey();
+  const token = keep.get(TOKEN);
+  if (!canHaveKey()) return token === null ? null : { token };
+  // Any program that listens at the server's address would get a token, so it is never sent.
+  keep.remove(TOKEN);
+  return key !== null ? { key } : token === null ? null : "old";
 }
 
-/** This device is no longer one of the server's: what it kept to be read offline goes too. */
-export function forgetToken(): void {
+/** This device is no longer paired: delete its credential, and its copies of documents. */
+export async function forgetLogin(): Promise<void> {
   keep.remove(TOKEN);
   keep.remove(ROLE);
-  void clearCopies();
+  await Promise.all([forgetKey(), clearCopies()]);
 }
 
-/** What this device may do, as the server said last; asked for while there is no server. */
+/** The last known role of this device, used while there is no server. */
 export function storedRole(): string {
   return keep.get(ROLE) ?? "viewer";
 }
@@ -36,58 +49,60 @@ export function keepRole(role: string): void {
   if (keep.get(ROLE) !== role) keep.set(ROLE, role);
 }
 
-/** The one-time code of the address, which is taken out of it at once. */
+/** The one-time code in the address, which is removed from the address at once. */
 export function codeFromAddress(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code !== null) history.replaceState(null, "", location.pathname + location.search);
   return code;
 }
 
-/** The code in what somebody pasted: a whole link, or the code itself. */
+/** The code in a pasted text: a whole link, or the code itself. */
 export function codeFromText(text: string): string {
   const match = /[#?&]code=([^&\s]+)/.exec(text);
   return decodeURIComponent(match?.[1] ?? text.trim());
 }
 
-/** What somebody is told who came with another device's code and has to be let in. */
-interface AtTheDoor {
+/** The server's response while this device waits for an owner to confirm it. */
+interface PendingPairing {
   readonly token: string;
   readonly number: string;
 }
 
-const AT_THE_DOOR = 202;
+const PENDING = 202;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Turn a code into a token, and keep it; throws with words for the person if it is refused. With
- * another device's code that takes an owner's word: `wait` is told the number both screens show.
+ * Exchange a code for a key and store it; throws an error with a message for the user if the code is
+ * refused. A code of another device needs an owner's confirmation: `wait` is called with the number
+ * that both screens show.
  */
-export async function pair(code: string, wait: (number: string) => void): Promise<Paired> {
-  let response = await ask({ code, name: deviceName() });
-  while (response.status === AT_THE_DOOR) {
-    const { token, number } = (await response.json()) as AtTheDoor;
+export async function pair(code: string, wait: (number: string) => void): Promise<void> {
+  const keyed = canHaveKey();
+  let response = await request({ code, name: deviceName(), keyed });
+  while (response.status === PENDING) {
+    const { token, number } = (await response.json()) as PendingPairing;
     wait(number);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-    response = await ask({ token });
+    response = await request({ token, keyed });
   }
   const body = (await response.json()) as Paired & { message?: string };
   if (!response.ok) throw new Error(body.message ?? "the server refused the code");
-  await clearCopies(); // They may be another server's, or from another role.
-  keep.set(TOKEN, body.token);
-  return body;
+  await clearCopies(); // They may belong to another server or another role.
+  if (body.key !== undefined) await keepKey(body.device, body.key);
+  else if (body.token !== undefined) keep.set(TOKEN, body.token);
 }
 
-function ask(body: object): Promise<Response> {
-  return fetch("/api/pair", {
+function request(body: object): Promise<Response> {
+  return fetch(below("/api/pair"), {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
 }
 
-/** A client id that is ours alone while this tab is open. */
+/** A client id that no other tab uses while this tab is open. */
 export async function claimClient(): Promise<string> {
-  if (!("locks" in navigator)) return tabClient(); // Plain http beyond this machine.
+  if (!("locks" in navigator)) return tabClient(); // Plain http of another machine.
   const known = (keep.get(CLIENTS) ?? "").split(" ").filter(Boolean);
   for (const client of known) if (await claim(client)) return client;
   const fresh = uuid();

@@ -1,8 +1,9 @@
 /**
- * The keys of the app: what each does, and which one was pressed. What somebody changed is in the
- * preferences; the chord of an action is always asked for here.
+ * The shortcuts of the app: what each does, and which one was pressed. Changed shortcuts are in the
+ * preferences; the chord of an action is always read from here.
  */
-import { chordOf, keysOf, rebound, worksWhileTyping } from "../core/chords.ts";
+import { chordOf, rebound, worksWhileTyping } from "../core/chords.ts";
+import { keyNames } from "./key_names.ts";
 import { preferences } from "./preferences.svelte.ts";
 
 export interface Binding {
@@ -29,85 +30,120 @@ export type Action =
   | "promptAfter"
   | "prompts"
   | "find"
+  | "quote"
   | "sessionBefore"
   | "sessionAfter"
   | "panel"
   | "theme"
   | "keys";
 
-/** The keys as they come. */
+/** The default shortcuts. */
 export const BINDINGS: readonly Binding[] = [
   { action: "palette", keys: "Ctrl+K", about: "Find sessions and actions", group: "Go" },
   { action: "search", keys: "/", about: "Search all conversations", group: "Go" },
   { action: "new", keys: "N", about: "New session", group: "Go" },
   { action: "inbox", keys: "I", about: "Inbox", group: "Go" },
-  { action: "sessionBefore", keys: "K", about: "Session above", group: "Go" },
-  { action: "sessionAfter", keys: "J", about: "Session below", group: "Go" },
+  { action: "sessionBefore", keys: "K", about: "Previous session", group: "Go" },
+  { action: "sessionAfter", keys: "J", about: "Next session", group: "Go" },
   { action: "usage", keys: "U", about: "Usage", group: "Go" },
   { action: "settings", keys: ",", about: "Settings", group: "Go" },
   { action: "help", keys: "H", about: "Help", group: "Go" },
   { action: "write", keys: "M", about: "Write a message", group: "Session" },
   { action: "commands", keys: "Ctrl+/", about: "Slash commands", group: "Session" },
-  { action: "stop", keys: "Escape", about: "Clear the field; if it is empty, stop the turn", group: "Session" },
-  { action: "end", keys: "G", about: "To the end of the conversation", group: "Session" },
-  { action: "promptBefore", keys: "[", about: "Prompt before", group: "Session" },
-  { action: "promptAfter", keys: "]", about: "Prompt after", group: "Session" },
+  { action: "stop", keys: "Escape", about: "Clear the field; if it is empty, go to the decision or stop the turn", group: "Session" },
+  { action: "end", keys: "G", about: "Jump to latest", group: "Session" },
+  { action: "promptBefore", keys: "[", about: "Previous prompt", group: "Session" },
+  { action: "promptAfter", keys: "]", about: "Next prompt", group: "Session" },
   { action: "prompts", keys: "O", about: "All prompts of the conversation", group: "Session" },
   { action: "find", keys: "Ctrl+F", about: "Find in the conversation", group: "Session" },
-  { action: "panel", keys: "P", about: "Details of the session", group: "Look" },
-  { action: "theme", keys: "T", about: "Light, dark, or as the system", group: "Look" },
-  { action: "keys", keys: "?", about: "The list of keys", group: "Look" },
+  { action: "quote", keys: "Q", about: "Quote the selected text in the message", group: "Session" },
+  { action: "panel", keys: "P", about: "Session panel", group: "Look" },
+  { action: "theme", keys: "T", about: "Toggle theme", group: "Look" },
+  { action: "keys", keys: "?", about: "Keyboard shortcuts", group: "Look" },
 ];
 
+/** Second shortcuts, which work unless they are assigned to another action. */
 const ALSO: Readonly<Record<string, Action>> = { "Ctrl+Shift+F": "search" };
-/** Second keys, which work as long as nobody gives them to something else. */
 
-/** Keys that belong to one place and stay as they are. */
-export const PLACES: readonly { readonly keys: string; readonly about: string }[] = [
-  { keys: "Enter", about: "Send the message" },
-  { keys: "Shift+Enter", about: "New line" },
-  { keys: "ArrowUp", about: "Message sent before, in an empty field" },
-  { keys: "/", about: "Slash commands, at the start of a message" },
-  { keys: "@", about: "Files, in a message" },
-  { keys: "J", about: "Next message, in the conversation" },
-  { keys: "K", about: "Message before, in the conversation" },
-  { keys: "A", about: "Allow what is asked" },
-  { keys: "E", about: "Edit it, then allow" },
-  { keys: "D", about: "Deny, with words" },
-  { keys: "Ctrl+Shift+F", about: "Search all conversations" },
+export interface FixedKeys {
+  readonly keys: string;
+  readonly about: string;
+  readonly group: "Message" | "Conversation" | "Decision";
+}
+
+/** Shortcuts of one part of the page, which cannot be changed. */
+export const PLACES: readonly FixedKeys[] = [
+  { keys: "Enter", about: "Send the message", group: "Message" },
+  { keys: "Shift+Enter", about: "New line", group: "Message" },
+  { keys: "Ctrl+Enter", about: "Interrupt the turn and send now (while it runs)", group: "Message" },
+  { keys: "Shift+Tab", about: "Next permission mode", group: "Message" },
+  { keys: "Escape Escape", about: "Rewind to before a message (empty field, nothing runs)", group: "Message" },
+  { keys: "ArrowUp", about: "Recall last message (empty field)", group: "Message" },
+  { keys: "/", about: "Slash commands, at the start of a message", group: "Message" },
+  { keys: "@", about: "Files, in a message", group: "Message" },
+  { keys: "Escape", about: "Go to the decision (empty field)", group: "Message" },
+  { keys: "J", about: "Next message", group: "Conversation" },
+  { keys: "K", about: "Previous message", group: "Conversation" },
+  { keys: "ArrowDown", about: "Next message", group: "Conversation" },
+  { keys: "ArrowUp", about: "Previous message", group: "Conversation" },
+  { keys: "Ctrl+Shift+F", about: "Search all conversations", group: "Conversation" },
+  { keys: "Alt+A", about: "Allow once, or approve (from anywhere)", group: "Decision" },
+  { keys: "Alt+D", about: "Deny, with 5 seconds to undo (from anywhere)", group: "Decision" },
+  { keys: "Alt+Z", about: "Undo an answer (from anywhere)", group: "Decision" },
+  { keys: "A", about: "Allow once, or approve", group: "Decision" },
+  { keys: "2", about: "Allow for this session", group: "Decision" },
+  { keys: "3", about: "Accept all edits (asks to confirm)", group: "Decision" },
+  { keys: "4", about: "Always allow…", group: "Decision" },
+  { keys: "5", about: "Always deny…", group: "Decision" },
+  { keys: "1", about: "Choose an option by its number (1 to 9)", group: "Decision" },
+  { keys: "D", about: "Deny, with 5 seconds to undo; again to deny now", group: "Decision" },
+  { keys: "R", about: "Deny with a reason, or request changes", group: "Decision" },
+  { keys: "S", about: "Deny and stop the turn", group: "Decision" },
+  { keys: "E", about: "Modify before it runs", group: "Decision" },
+  { keys: "Z", about: "Undo an answer", group: "Decision" },
+  { keys: "J", about: "Next request", group: "Decision" },
+  { keys: "K", about: "Previous request", group: "Decision" },
+  { keys: "Escape", about: "Back; then to the message field. Never answers", group: "Decision" },
 ];
 
-/** The keys as they are now. */
+/** The current shortcuts. */
 export function bindings(): readonly Binding[] {
   const changed = preferences.keys;
-  return BINDINGS.map((one) => ({ ...one, keys: changed[one.action] ?? one.keys }));
+  return BINDINGS.map((binding) => ({ ...binding, keys: changed[binding.action] ?? binding.keys }));
 }
 
-/** The chord of an action as one reads it: `Ctrl K`; empty if it has none. */
+/** The chord of an action as text: `Ctrl K`, on a Mac `⌘ K`; empty if it has none that works. */
 export function hintOf(action: Action): string {
-  return keysOf(bindings().find((one) => one.action === action)?.keys ?? "").join(" ");
+  const chord = bindings().find((binding) => binding.action === action)?.keys ?? "";
+  return preferences.singleKeys || !isSingle(chord) ? keyNames(chord).join(" ") : "";
 }
 
-/** Give an action another chord, or none; whatever had it before has none then. */
+/** Whether a chord is a single character, which can be turned off (WCAG 2.1.4). */
+function isSingle(chord: string): boolean {
+  return [...chord].length === 1;
+}
+
+/** Assign a chord to an action, or none; another action that had the chord loses it. */
 export function bind(action: Action, chord: string): void {
   preferences.change({ keys: rebound(BINDINGS, preferences.keys, action, chord) });
 }
 
-/** The key an action came with, if it is free; else what has it now loses it. */
+/** Restore the default chord of an action; another action that has the chord loses it. */
 export function unbind(action: Action): void {
-  bind(action, BINDINGS.find((one) => one.action === action)?.keys ?? "");
+  bind(action, BINDINGS.find((binding) => binding.action === action)?.keys ?? "");
 }
 
-/** What a key press means; null if nothing, or if somebody is typing. */
+/** The action of a key press; null if there is none, or if the key is part of typing. */
 export function actionOf(event: KeyboardEvent): Action | null {
   if (event.isComposing || event.defaultPrevented) return null;
   const chord = chordOf(event);
   if (chord === null || (isTyping(event.target) && !worksWhileTyping(chord))) return null;
-  return bindings().find((one) => one.keys === chord)?.action ?? ALSO[chord] ?? null;
+  if (isSingle(chord) && !preferences.singleKeys) return null;
+  return bindings().find((binding) => binding.keys === chord)?.action ?? ALSO[chord] ?? null;
 }
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName)) return true;
+  if (target.isContentEditable || target.tagName === "TEXTAREA" || target.getAttribute("role") === "combobox") return true;
   return target instanceof HTMLInputElement && !["checkbox", "radio", "button", "submit"].includes(target.type);
 }

@@ -1,6 +1,6 @@
 /**
- * A transcript whose parts are looked at one by one: who reads the turns is not run anew by a letter
- * of an answer. The same object for as long as the document is followed.
+ * A transcript whose parts are tracked separately: a reader of the turns is not run again for each
+ * character of an answer. The same object for as long as the document is followed.
  */
 import type { Transcript } from "../core/documents.ts";
 import { statusOf } from "../core/status.ts";

@@ -1,6 +1,6 @@
 /**
  * The preferences of this device: read as `preferences.theme`, `preferences.sound`, …, changed by
- * `preferences.change({ sound: true })`. Kept in localStorage; another tab's change is seen here.
+ * `preferences.change({ sound: true })`. Stored in localStorage; changes of other tabs are applied.
  */
 import {
   DEFAULTS,
@@ -8,19 +8,21 @@ import {
   type DiffLayout,
   type NewSessionDefaults,
   type Preferences,
+  type SidebarGrouping,
   type TextSize,
   type Theme,
 } from "../core/preferences.ts";
+import { storedName } from "./base_path.ts";
 import { keep } from "./browser.ts";
 
 const NAME = "fairlead.preferences";
 
-class KeptPreferences implements Preferences {
+class StoredPreferences implements Preferences {
   #now = $state.raw<Preferences>(readPreferences(keep.get(NAME)));
 
   constructor() {
     addEventListener("storage", (event) => {
-      if (event.key === NAME || event.key === null) this.#now = readPreferences(keep.get(NAME));
+      if (event.key === storedName(NAME) || event.key === null) this.#now = readPreferences(keep.get(NAME));
     });
   }
 
@@ -34,6 +36,10 @@ class KeptPreferences implements Preferences {
 
   get diffLayout(): DiffLayout {
     return this.#now.diffLayout;
+  }
+
+  get grouping(): SidebarGrouping {
+    return this.#now.grouping;
   }
 
   get enterSends(): boolean {
@@ -52,11 +58,19 @@ class KeptPreferences implements Preferences {
     return this.#now.keys;
   }
 
+  get singleKeys(): boolean {
+    return this.#now.singleKeys;
+  }
+
   get newSession(): NewSessionDefaults {
     return this.#now.newSession;
   }
 
-  /** Whether nothing was ever changed. */
+  get editorUrl(): string {
+    return this.#now.editorUrl;
+  }
+
+  /** Whether all preferences have their default values. */
   get untouched(): boolean {
     return JSON.stringify(this.#now) === JSON.stringify(DEFAULTS);
   }
@@ -66,11 +80,11 @@ class KeptPreferences implements Preferences {
     keep.set(NAME, JSON.stringify(this.#now));
   }
 
-  /** Everything as it came. */
+  /** Restore the defaults. */
   reset(): void {
     this.#now = DEFAULTS;
     keep.remove(NAME);
   }
 }
 
-export const preferences = new KeptPreferences();
+export const preferences = new StoredPreferences();

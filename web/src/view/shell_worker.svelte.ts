@@ -1,53 +1,51 @@
-/** The service worker from the page's side: started, asked for news, and told to take over. */
+/** The page's side of the service worker: starts it, checks for updates, and switches to new versions. */
+import { below } from "./base_path.ts";
 import { scriptAddress } from "./trusted.ts";
 
-const EVERY_MS = 60 * 60 * 1000;
+const SCRIPT = below("/sw.js");
 
 class ShellWorker {
-  /** Whether a newer version of the app is there and waits. */
+  /** Whether a newer version of the app is available: a reload uses it. */
   ready = $state(false);
   #registration: ServiceWorkerRegistration | null = null;
-  #taking = false;
 
-  /** Start it; only a built app has one, and only a secure address may. */
+  /** Start the worker; only a built app has one, and only on a secure address. */
   async start(go: (path: string) => void): Promise<void> {
     if (!import.meta.env.PROD || !("serviceWorker" in navigator)) return;
     const workers = navigator.serviceWorker;
-    workers.addEventListener("controllerchange", () => this.#taking && location.reload());
+    let controlled = workers.controller !== null;
+    // A new worker takes over at once; this page keeps its version until the user reloads it.
+    workers.addEventListener("controllerchange", () => {
+      this.ready = controlled; // The first worker ever is not newer than this page.
+      controlled = true;
+    });
     workers.addEventListener("message", (event: MessageEvent<{ go?: string }>) => {
       if (event.data?.go) go(event.data.go);
     });
+    // Files that this version has not loaded yet are deleted with it.
+    addEventListener("vite:preloadError", () => this.ready && location.reload());
     try {
-      this.#registration = await workers.register(scriptAddress("/sw.js"));
+      // Through the browser's cache: the browser checks for another worker when the app requests it,
+      // or after a day, but not at each reload, when any program may answer.
+      this.#registration = await workers.register(scriptAddress(SCRIPT), { updateViaCache: "all" });
     } catch {
-      return; // The app works without it, only not without a server.
+      return; // The app works without a worker, but then not offline.
     }
-    this.#watch(this.#registration);
-    setInterval(() => this.look(), EVERY_MS);
   }
 
-  /** See whether the server has a newer version, as after it was started anew. */
-  look(): void {
-    void this.#registration?.update().catch(() => undefined);
+  /** Check whether the server has a newer version; only after it has proved its identity. */
+  async look(): Promise<void> {
+    try {
+      await fetch(SCRIPT, { cache: "reload" });
+      await this.#registration?.update();
+    } catch {
+      // The server is unreachable again.
+    }
   }
 
-  /** Use the new version: the page is loaded anew. What was typed is kept. */
+  /** Use the new version by reloading the page. Drafts are stored. */
   takeOver(): void {
-    this.#taking = true;
-    const waiting = this.#registration?.waiting;
-    if (waiting) waiting.postMessage("take over");
-    else location.reload();
-  }
-
-  #watch(registration: ServiceWorkerRegistration): void {
-    const settled = (): void => {
-      // Without a controller this is the first one ever, and there is nothing newer than it.
-      this.ready = registration.waiting !== null && navigator.serviceWorker.controller !== null;
-    };
-    settled();
-    registration.addEventListener("updatefound", () => {
-      registration.installing?.addEventListener("statechange", settled);
-    });
+    location.reload();
   }
 }
 

@@ -1,4 +1,4 @@
-/** Light, dark, or what the system says; and how large the letters are. Kept in the preferences. */
+/** Light, dark, or the system's theme; and the text size. Stored in the preferences. */
 import type { TextSize, Theme } from "../core/preferences.ts";
 import { preferences } from "./preferences.svelte.ts";
 
@@ -29,7 +29,7 @@ class ThemeChoice {
     preferences.change({ theme });
   }
 
-  /** The next of the three, for one button. */
+  /** Switch to the next of the three themes, for one button. */
   turn(): void {
     const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
     this.choose(next[this.chosen]);

@@ -1,4 +1,4 @@
-/** The one Trusted Types policy of the app: addresses of its own scripts, and nothing else. */
+/** The only Trusted Types policy of the app: it allows addresses of the app's own scripts. */
 
 interface Factory {
   createPolicy(
@@ -12,12 +12,12 @@ const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes;
 const policy = factory?.createPolicy("fairlead", {
   createScriptURL(text) {
     const address = new URL(text, location.href);
-    if (address.origin !== location.origin) throw new TypeError("not a script of ours");
+    if (address.origin !== location.origin) throw new TypeError("not a script of this app");
     return address.href;
   },
 });
 
-/** The address of a script of this app, in the form that a worker may be started from. */
+/** The address of a script of this app, in the form that starting a worker requires. */
 export function scriptAddress(text: string): string {
   return (policy ? policy.createScriptURL(text) : text) as string;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ansiLines, withoutAnsi } from "../../src/view/tools/ansi.ts";
+import { ansiLines, withoutAnsi } from "../../src/view/tools/terminal/ansi.ts";
 
 const first = (text: string) => ansiLines(text)[0]?.map(({ text, look }) => [text, look.fg, look.bold]);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ToolItem } from "../../src/protocol/transcript.ts";
-import { bashOutput } from "../../src/view/tools/bash_output.ts";
-import { askedInput, wasEdited } from "../../src/view/tools/edited.ts";
-import { countedLines } from "../../src/view/tools/fields.ts";
+import { bashOutput } from "../../src/view/tools/bash/bash_output.ts";
+import { askedInput, wasEdited } from "../../src/view/tools/edit/edited.ts";
+import { countedLines } from "../../src/core/plain.ts";
 
 const call = (part: Partial<ToolItem>): ToolItem =>
   ({ kind: "tool", name: "Bash", input: { command: "ls" }, state: "done", result: "", structured: null, background: null, decision: null, ...part }) as ToolItem;

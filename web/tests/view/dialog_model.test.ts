@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { Pending } from "../../src/protocol/transcript.ts";
-import { dialogForm } from "../../src/view/decisions/dialog_model.ts";
+import { dialogForm } from "../../src/view/decisions/forms/dialog_model.ts";
 
 const request = (kind: string, payload: unknown) => ({ kind: "dialog", details: { dialog: kind, payload } }) as unknown as Pending;
 
 test("the dialog about another model says which, and knows its answers", () => {
   const form = dialogForm(request("refusal_fallback_prompt", { originalModel: "claude-opus-5-5", fallbackModel: "claude-haiku-4-5" }));
-  expect(form.words[0]).toContain("opus 5.5 did not answer");
+  expect(form.words[0]).toContain("opus 5.5 couldn't answer");
   expect(form.answers.map((one) => one.value)).toEqual(["retry_fallback", "edit_prompt", null]);
   expect(form.raw).toBeNull();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   countLines, hunksBetween, hunksOfNew, hunksOfPatch, lineText, sideBySide,
-} from "../../src/view/tools/diff_model.ts"; // prettier-ignore
+} from "../../src/view/tools/diff/diff_model.ts"; // prettier-ignore
 
 const drawn = (hunks: ReturnType<typeof hunksBetween>): string[] =>
   hunks.flatMap((hunk) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fill, formFields, startValues } from "../../src/view/decisions/form_model.ts";
+import { fill, formFields, startValues } from "../../src/view/decisions/forms/form_model.ts";
 
 const SCHEMA = {
   type: "object",
@@ -40,7 +40,7 @@ describe("a form from a schema", () => {
     const fields = formFields(SCHEMA);
     const { problems } = fill(fields, { ...startValues(fields), count: "12", mail: "no", more: "{" });
     expect(problems).toEqual({
-      name: "This is needed", count: "At most 9", mail: "This must be an e-mail address", more: "This must be JSON",
+      name: "Required", count: "At most 9", mail: "This must be an e-mail address", more: "This must be JSON",
     });
     expect(fill(fields, { ...startValues(fields), name: "A", count: "1.5" }).problems).toEqual({
       name: "At least 2 characters", count: "This must be a whole number",

@@ -28,7 +28,7 @@ describe("the ladder", () => {
 
   test("offers to resume what has no process, and tells how it ended", () => {
     const lost = liveness(status("disconnected", { returncode: 137 }), NOW, null);
-    expect(lost).toEqual({ says: "Its process ended with exit code 137.", worrying: true, steps: ["resume"] });
+    expect(lost).toEqual({ says: "The process ended with exit code 137.", worrying: true, steps: ["resume"] });
     expect(liveness(status("ended"), NOW, null).worrying).toBe(false);
   });
 
@@ -47,6 +47,6 @@ test("the next try is found in the last notice about it", () => {
 
 test("a session that another program runs is left to it", () => {
   expect(liveness(status("elsewhere"), NOW, null)).toEqual({
-    says: "Another program runs it; here it is only read.", worrying: false, steps: [],
+    says: "Running in another program. Read-only here.", worrying: false, steps: [],
   }); // prettier-ignore
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Item } from "../../src/protocol/transcript.ts";
 import {
-  commandOffers, knownResources, mentionAt, nameOffers, resourceOffers, withMention,
+  commandOffers, connected, knownResources, mentionAt, nameOffers, resourceOffers, serverOffers, withMention,
 } from "../../src/view/composer/mentions.ts"; // prettier-ignore
 
 describe("what is named at the caret", () => {
@@ -12,16 +12,16 @@ describe("what is named at the caret", () => {
     ['see @"two wor', "two wor", 4],
     ["first\n@x", "x", 6],
     ["@github:issue://12", "github:issue://12", 0],
-  ])("%j is %j", (text, letters, start) => {
-    expect(mentionAt(text, text.length)).toEqual({ letters, start });
+  ])("%j is %j", (text, typed, start) => {
+    expect(mentionAt(text, text.length)).toEqual({ typed, start });
   });
 
   test.each(["me@example.com", "no mention", "@done ", 'a@"b', "@a b"])("%j names nothing", (text) => {
     expect(mentionAt(text, text.length)).toBeNull();
   });
 
-  test("only what stands before the caret counts", () => {
-    expect(mentionAt("@abc", 2)).toEqual({ letters: "a", start: 0 });
+  test("only the text before the caret counts", () => {
+    expect(mentionAt("@abc", 2)).toEqual({ typed: "a", start: 0 });
   });
 });
 
@@ -43,7 +43,7 @@ describe("taking an offer", () => {
     expect(take("@no", "my notes.md").text).toBe('@"my notes.md" ');
     const inside = take("@my", "my docs/", true);
     expect(inside.text).toBe('@"my docs/');
-    expect(mentionAt(inside.text, inside.caret)?.letters).toBe("my docs/");
+    expect(mentionAt(inside.text, inside.caret)?.typed).toBe("my docs/");
   });
 
   test("leaves what stands behind the caret as it is", () => {
@@ -74,4 +74,17 @@ describe("resources", () => {
 test("commands keep their hint and what they are about", () => {
   const all = [{ name: "compact", description: "Make room", hint: "[words]" }];
   expect(commandOffers("comp", all)[0]).toMatchObject({ label: "/compact", hint: "[words]", about: "Make room" });
+});
+
+describe("servers whose resources were not listed", () => {
+  const servers = [{ name: "github", status: "connected" }, { name: "broken", status: "failed" }, { name: "wiki", status: "connected" }, null];
+
+  test("only those that are connected", () => {
+    expect(connected(servers)).toEqual(["github", "wiki"]);
+  });
+
+  test("are offered by their name, and the search goes on behind it", () => {
+    expect(serverOffers("git", connected(servers))).toMatchObject([{ text: "@github:", goesOn: true }]);
+    expect(serverOffers("github:iss", connected(servers))).toEqual([]);
+  });
 });

@@ -1,28 +1,28 @@
 import { describe, expect, test } from "vitest";
 import type { SessionRow } from "../../src/protocol/lobby.ts";
 import { ancestors, family } from "../../src/view/sessions/lineage.ts";
-import { type Filled, rulesIn, serversIn, wished } from "../../src/view/sessions/new_session.ts";
+import { newSessionIntent, rulesIn, serversIn, type NewSessionForm } from "../../src/view/sessions/new_session.ts";
 
-const filled: Filled = {
-  cwd: " /p ", prompt: "", title: "", model: "", mode: "", effort: "", turns: null, budget: null, latest: false, denied: "", allowed: "", servers: "",
+const form: NewSessionForm = {
+  cwd: " /p ", prompt: "", verbatim: false, title: "", model: "", mode: "", effort: "", turns: null, budget: null, latest: false, denied: "", allowed: "", servers: "", folders: "", plugins: "",
 }; // prettier-ignore
 
-describe("the wish for a session", () => {
-  test("leaves to the server what was not said", () => {
-    const made = wished(filled);
-    expect(made).toMatchObject({ intent: { cwd: "/p", prompt: null, title: null, model: null, mode: null, effort: null, allowed_tools: [], mcp_servers: {} } });
+describe("the intent for a new session", () => {
+  test("leaves empty fields to the server", () => {
+    const outcome = newSessionIntent(form);
+    expect(outcome).toMatchObject({ intent: { cwd: "/p", prompt: null, title: null, model: null, mode: null, effort: null, allowed_tools: [], mcp_servers: {} } });
   });
 
-  test("carries all that was said", () => {
-    const said = { ...filled, prompt: " go\n", model: " opus ", turns: 3, budget: 0.5, latest: true, denied: "WebFetch", servers: '{"a": {"command": "x"}}' };
-    expect(wished(said)).toMatchObject({
-      intent: { prompt: " go\n", model: "opus", max_turns: 3, max_budget_usd: 0.5, continue_latest: true, disallowed_tools: ["WebFetch"], mcp_servers: { a: { command: "x" } } },
+  test("contains every field that is filled in", () => {
+    const limited = { ...form, prompt: " go\n", model: " opus ", turns: 3, budget: 0.5, latest: true, denied: "WebFetch", folders: "/a b\n\n /c ", plugins: "/p", verbatim: true, servers: '{"a": {"command": "x"}}' };
+    expect(newSessionIntent(limited)).toMatchObject({
+      intent: { prompt: " go\n", model: "opus", max_turns: 3, max_budget_usd: 0.5, continue_latest: true, disallowed_tools: ["WebFetch"], add_dirs: ["/a b", "/c"], plugin_dirs: ["/p"], verbatim: true, mcp_servers: { a: { command: "x" } } },
     });
   });
 
   test("needs a folder, and servers that can be read", () => {
-    expect(wished({ ...filled, cwd: " " })).toHaveProperty("problem");
-    expect(wished({ ...filled, servers: "{" })).toHaveProperty("problem");
+    expect(newSessionIntent({ ...form, cwd: " " })).toHaveProperty("problem");
+    expect(newSessionIntent({ ...form, servers: "{" })).toHaveProperty("problem");
   });
 });
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Item } from "../../src/protocol/transcript.ts";
 import { editsOf } from "../../src/view/panel/file_edits.ts";
 import { deedsFor, serversOf, statusOf } from "../../src/view/panel/mcp_servers.ts";
-import { runsByLine, segments, sidesOf } from "../../src/view/tools/diff_colours.ts";
-import { hunksBetween } from "../../src/view/tools/diff_model.ts";
+import { runsByLine, segments, sidesOf } from "../../src/view/tools/diff/diff_colours.ts";
+import { hunksBetween } from "../../src/view/tools/diff/diff_model.ts";
 
 describe("MCP servers", () => {
   const listed = [{ name: "my docs", status: "connected" }, { name: "x", status: "needs-auth" }, { status: "failed" }, 7];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { planParts, planText, rejection } from "../../src/view/decisions/plan_model.ts";
+import { planParts, planText, rejection } from "../../src/view/markdown/plan_model.ts";
 import type { Item } from "../../src/protocol/transcript.ts";
 
 const PLAN = "# Plan\n\nFirst some words\non two lines.\n\n1. do it\n2. test it\n   - with care\n3. ship\n\n```sh\nmake\n```\n\nEnd.";

@@ -1,52 +1,74 @@
 import { describe, expect, test } from "vitest";
-import { allowing, decisionOf, forbidding, mayAs, type Piece } from "../../src/view/decisions/scopes.ts";
+import type { Choice } from "../../src/protocol/pending.ts";
+import { choicesOf, type Lasting, type Piece } from "../../src/view/decisions/permission/scopes.ts";
 
-const CHOICES = [
-  { index: 0, label: "Bash(ls *) (this session)", scope: "session", role: "approver", wide: false, lets_through: "every command that begins with `ls`, whatever follows", examples: [], deniable: true },
-  { index: 1, label: "Bash(ls *) (this project)", scope: "localSettings", role: "owner", wide: false, lets_through: "", examples: ["ls a", "ls b"], deniable: true },
-  { index: 2, label: "the mode acceptEdits (this session)", scope: "session", role: "approver", wide: true, lets_through: "", examples: [], deniable: false },
-];
+const RULE: Choice = {
+  index: 0, kind: "rule", subject: "Bash(ls *)", label: "Bash(ls *) (this session)", scope: "session", role: "approver",
+  wide: false, lets_through: "Any command starting with `ls`", examples: [], may_ask: "", deniable: true,
+}; // prettier-ignore
+const SAVED: Choice = { ...RULE, index: 1, scope: "localSettings", role: "owner", lets_through: "", examples: ["ls a", "ls b"] };
+const EDITS: Choice = { ...RULE, index: 2, kind: "mode", subject: "acceptEdits", wide: true, lets_through: "", deniable: false };
+const WHOLE: Choice = { ...RULE, index: 3, subject: "Bash", wide: true };
+const FOLDER: Choice = { ...RULE, index: 4, kind: "folder", subject: "/data", wide: true, deniable: false };
+const ALL = [RULE, SAVED, EDITS, WHOLE, FOLDER];
 
-/** What a line says, with what is drawn as a command between angle brackets. */
 const drawn = (pieces: readonly Piece[]): string => pieces.map((one) => (one.code ? `<${one.text}>` : one.text)).join("");
+const covers = (lets_through: string): string => drawn(choicesOf([{ ...RULE, lets_through }], "owner").session?.covers ?? []);
+const shown = (one: Lasting) => [one.index, one.label, one.heavy];
 
-const through = (lets_through: string): string =>
-  drawn(allowing([{ ...CHOICES[0]!, lets_through }], "owner")[0]!.through);
-
-describe("how long an answer lasts", () => {
-  test("each choice says what it lets through and where it is written", () => {
-    expect(allowing(CHOICES, "owner").map((one) => [one.value, one.label, drawn(one.through), one.place])).toEqual([
-      ["always:0", "Always Bash(ls *) (this session)", "lets through every command that begins with <ls>, whatever follows", "forgotten when this session ends"],
-      ["always:1", "Always Bash(ls *) (this project)", "earlier in this session: <ls a>, <ls b>", "written to .claude/settings.local.json"],
-      ["always:2", "The mode acceptEdits (this session)", "lets every use through, whatever it does", "forgotten when this session ends"],
+describe("the choices of a request", () => {
+  test("the narrowest rule and the mode for edits are direct answers, the rest is a list", () => {
+    const { session, edits, more } = choicesOf(ALL, "owner");
+    expect(session && shown(session)).toEqual([0, "Don't ask again for ls … in this session", false]);
+    expect(edits && shown(edits)).toEqual([2, "Accept all edits in this session", true]);
+    expect(more.map(shown)).toEqual([
+      [1, "Don't ask again for ls … in this project (local settings)", true],
+      [3, "Don't ask again for any use of Bash in this session", true],
+      [4, "Allow access to /data in this session", true],
     ]);
   });
 
-  test("what stands between the backticks of a sentence is a command", () => {
-    expect(through("nothing but `npm run build`, letter by letter; every command of the form `a * b`, with anything for the star")).toBe(
-      "lets through nothing but <npm run build>, letter by letter; every command of the form <a * b>, with anything for the star",
+  test("what is wide or outlasts the session needs a confirmation, and nothing wide is direct but for edits", () => {
+    expect(choicesOf([WHOLE, FOLDER], "owner")).toMatchObject({ session: null, edits: null });
+    for (const one of [...choicesOf(ALL, "owner").more, choicesOf(ALL, "owner").edits]) expect(one?.heavy).toBe(true);
+  });
+
+  test("only rules of this session can be denied", () => {
+    expect(choicesOf(ALL, "owner").deny.map((one) => one.label)).toEqual([
+      "Deny ls … in this session",
+      "Deny any use of Bash in this session",
+    ]);
+  });
+
+  test("a choice says what it covers, where it is saved, and who may take it", () => {
+    expect(covers("Any command starting with `ls`")).toBe("Any command starting with <ls>");
+    const [saved] = choicesOf(ALL, "operator").more;
+    expect(saved && drawn(saved.covers)).toBe("earlier in this session: <ls a>, <ls b>");
+    expect([saved?.place, saved?.forbidden]).toEqual(["saved to .claude/settings.local.json (only you)", "needs the owner role"]);
+  });
+
+  test("a choice that may not prevent the next question says so in a word of its own", () => {
+    const unsure = { ...RULE, may_ask: "it removes files that are known only when it runs" };
+    const { session, deny } = choicesOf([unsure], "owner");
+    expect(drawn(session?.covers ?? [])).toBe(
+      "Any command starting with <ls>; may ask about this call again: it removes files that are known only when it runs",
     );
-    expect(through("every use of Bash, whatever its input")).toBe("lets through every use of Bash, whatever its input");
+    expect(session?.covers.filter((one) => one.strong).map((one) => one.text)).toEqual(["may ask"]);
+    expect(drawn(deny[0]?.covers ?? [])).toBe("Any command starting with <ls>");
   });
 
-  test("no backtick of a command vanishes", () => {
-    for (const said of ["nothing but `echo `id``, letter by letter", "every command that begins with ```, whatever follows", "reading every file below /a`b`"])
-      expect(through(said)).toBe(`lets through ${said}`);
+  test("a backtick of the command never vanishes", () => {
+    expect(covers("Only this exact command: `npm run build`; Any command of the form `a * b`")).toBe(
+      "Only this exact command: <npm run build>; Any command of the form <a * b>",
+    );
+    for (const text of ["Only this exact command: `echo `id``", "Any command starting with ```", "Read access to /a`b`"]) {
+      expect(covers(text)).toBe(text);
+    }
   });
 
-  test("only a rule can be denied from now on", () => {
-    expect(forbidding(CHOICES, "owner").map((one) => one.value)).toEqual(["never:0", "never:1"]);
-  });
-
-  test("what a device may not take says whose it is", () => {
-    expect(allowing(CHOICES, "operator").map((one) => one.forbidden)).toEqual(["", "needs the role owner", ""]);
-    expect(mayAs("viewer", "approver")).toBe(false);
-    expect(mayAs("nobody", "viewer")).toBe(false);
-  });
-
-  test("a line is the decision it stands for", () => {
-    expect(decisionOf("once")).toEqual({ decision: "allow", choices: [] });
-    expect(decisionOf("always:3")).toEqual({ decision: "always", choices: [3] });
-    expect(decisionOf("never:0")).toEqual({ decision: "never", choices: [0] });
+  test("several exact commands are named, and other rules stand as they are", () => {
+    const label = (subject: string) => choicesOf([{ ...RULE, subject }], "owner").session?.label;
+    expect(label("Bash(./tool.sh start), Bash(sleep 25)")).toBe("Don't ask again for ./tool.sh start, sleep 25 in this session");
+    expect(label("Edit(//p/a.py)")).toBe("Don't ask again for Edit(//p/a.py) in this session");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filesTold } from "../../src/view/tools/matches.ts";
+import { filesTold } from "../../src/view/tools/search/matches.ts";
 
 test("a search that has only words says how many files it found, or nothing", () => {
   expect(filesTold("Found 1 file\ntests/test_checkout.py")).toBe(1);

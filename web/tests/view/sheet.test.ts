@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { PendingRow } from "../../src/protocol/pending.ts";
-import { roomOf } from "../../src/view/decisions/room.ts";
-import { isMeant } from "../../src/view/decisions/swipe.ts";
-import { waitingOf } from "../../src/view/decisions/waiting.ts";
+import { roomOf } from "../../src/view/decisions/frame/keyboard_inset.ts";
+import { isMeant } from "../../src/view/decisions/frame/swipe.ts";
+import { waitingOf } from "../../src/view/decisions/dock/waiting.ts";
 
 describe("the room a keyboard leaves", () => {
   test.each([
@@ -36,9 +36,9 @@ describe("who waits", () => {
     [row({ title: "Edit", tool_name: "Edit", input: { file_path: "/a/b.py", old_string: "x", new_string: "y" } }), "Edit", "/a/b.py"],
     [row({ title: "Small > Echo", tool_name: "mcp__small__echo" }), "Small > Echo", "Use Small > Echo?"],
     [row({ kind: "question", input: { questions: [{ question: "Which?", options: [{ label: "A" }, { label: "B" }] }] } }), "A question", "Which?"],
-    [row({ kind: "plan" }), "A plan", "Nothing is changed before you approve"],
+    [row({ kind: "plan" }), "A plan", "No changes until you approve"],
     [row({ kind: "elicitation", details: { server: "billing" }, description: "Which team?" }), "billing", "Which team?"],
   ])("%#", (one, who, what) => {
-    expect(waitingOf(one)).toEqual({ who, what });
+    expect(waitingOf(one)).toMatchObject({ who, what });
   });
 });

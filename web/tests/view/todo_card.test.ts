@@ -1,7 +1,7 @@
 /** What a call of a task tool says, with the name of the task where anybody knows it. */
 import { expect, test } from "vitest";
 import type { Task, ToolItem } from "../../src/protocol/transcript.ts";
-import { todosOf, todoTarget } from "../../src/view/tools/todo_list.ts";
+import { todosOf, todoTarget } from "../../src/view/tools/todo/todo_list.ts";
 
 const call = (name: string, input: unknown, structured: unknown = null): ToolItem =>
   ({ kind: "tool", name, input, structured, state: "done" }) as ToolItem;

@@ -50,7 +50,7 @@ describe("visible", () => {
   test("one warning names everything at once", () => {
     expect(warningFor(["ls"])).toBe("");
     expect(warningFor(["a\u200bb", "cаt"])).toBe(
-      "Look closely: 1 invisible or control character; 1 letter that passes for another.",
+      "Warning: contains 1 invisible or control character; 1 look-alike letter.",
     );
     expect(warningFor(["rm שלום"])).toContain("right-to-left");
   });

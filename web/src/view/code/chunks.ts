@@ -13,14 +13,14 @@ export class Chunks {
     if (code === this.#code) return this.#chunks;
     if (!code.startsWith(this.#code)) this.#starts = [0];
     this.#code = code;
-    const kept = this.#starts.length - 1;
-    let from = this.#starts[kept] ?? 0;
+    const unchanged = this.#starts.length - 1;
+    let from = this.#starts[unchanged] ?? 0;
     for (let end = after(code, from); end < code.length && end > 0; end = after(code, from)) {
       this.#starts.push(end);
       from = end;
     }
-    const fresh = this.#starts.slice(kept).map((start, at) => code.slice(start, this.#starts[kept + at + 1]));
-    this.#chunks = [...this.#chunks.slice(0, kept), ...fresh];
+    const fresh = this.#starts.slice(unchanged).map((start, at) => code.slice(start, this.#starts[unchanged + at + 1]));
+    this.#chunks = [...this.#chunks.slice(0, unchanged), ...fresh];
     return this.#chunks;
   }
 }

@@ -1,9 +1,9 @@
 /** Asks the worker to colour code; one worker for the page, started when it is first needed. */
 import workerAddress from "./highlight.worker.ts?worker&url";
 import { scriptAddress } from "../trusted.ts";
+import type { Run } from "./runs.ts";
 
-/** A piece of a line and the class of its colour, as `hljs-keyword`. */
-export type Run = readonly [text: string, name: string];
+export type { Run };
 
 export interface Asked {
   readonly id: number;
@@ -17,46 +17,75 @@ export interface Coloured {
 }
 
 const LONGEST = 400_000;
-/** Letters; what is longer is shown without colours. */
+/** Most characters of a text; a longer one is shown without colors. */
+
+const PATIENCE_MS = 4_000;
+/** Grammars take square time for some texts; then the worker is ended and the text stays without colours. */
 
 const REMEMBERED = 200;
 
 type Lines = Coloured["lines"];
 
+interface Waiting {
+  readonly asked: Asked;
+  readonly answer: (lines: Lines) => void;
+}
+
 const known = new Map<string, Lines>();
-const waiting = new Map<number, (lines: Lines) => void>();
+/** In the order they were asked for, which is the order the worker takes them in. */
+const waiting = new Map<number, Waiting>();
 let worker: Worker | null = null;
+let timer: ReturnType<typeof setTimeout> | undefined;
 let last = 0;
 
-/** Lines of coloured runs; null if the language is not known or the code too long. */
+/** Lines of coloured runs; null if the language is not known, or the code too long or too hard to read. */
 export function highlight(code: string, language: string | null): Promise<Lines> {
   if (language === null || code.length > LONGEST) return Promise.resolve(null);
   const key = `${language}\0${code}`;
-  const found = known.get(key);
-  if (found !== undefined) return Promise.resolve(found);
+  const cached = known.get(key);
+  if (cached !== undefined) return Promise.resolve(cached);
   return new Promise((resolve) => {
     last += 1;
-    waiting.set(last, (lines) => {
+    const asked: Asked = { id: last, code, language };
+    const answer = (lines: Lines): void => {
       remember(key, lines);
       resolve(lines);
-    });
-    theWorker().postMessage({ id: last, code, language } satisfies Asked);
+    };
+    waiting.set(last, { asked, answer });
+    theWorker().postMessage(asked);
+    if (waiting.size === 1) watch();
   });
 }
 
 function theWorker(): Worker {
   if (worker === null) {
     worker = new Worker(scriptAddress(workerAddress), { type: "module" });
-    worker.onmessage = (event: MessageEvent<Coloured>) => {
-      waiting.get(event.data.id)?.(event.data.lines);
-      waiting.delete(event.data.id);
-    };
+    worker.onmessage = (event: MessageEvent<Coloured>) => settle(event.data.id, event.data.lines);
     worker.onerror = () => {
-      for (const answer of waiting.values()) answer(null);
-      waiting.clear();
+      for (const id of [...waiting.keys()]) settle(id, null);
     };
   }
   return worker;
+}
+
+function settle(id: number, lines: Lines): void {
+  const request = waiting.get(id);
+  waiting.delete(id);
+  request?.answer(lines);
+  watch();
+}
+
+/** Give the text that the worker is at some time, and then up; those behind it get a new worker. */
+function watch(): void {
+  clearTimeout(timer);
+  const [current] = waiting.keys();
+  if (current === undefined) return;
+  timer = setTimeout(() => {
+    worker?.terminate();
+    worker = null;
+    settle(current, null);
+    for (const { asked } of waiting.values()) theWorker().postMessage(asked);
+  }, PATIENCE_MS);
 }
 
 function remember(key: string, lines: Lines): void {

@@ -1,9 +1,9 @@
-/** The files that go with a prompt: added, sent to the server at once, removed, taken by the prompt. */
+/** The attachments of a prompt: added, uploaded at once, removed, or sent with the prompt. */
 import type { App } from "../app.svelte.ts";
 import { keep } from "../browser.ts";
 import { attached, type Attached, forget, heldFiles, holdFiles, MOST_FILES, upload } from "./uploads.ts";
 
-/** A file that the server has, as a prompt names it. */
+/** An uploaded file, as a prompt refers to it. */
 export interface Upload {
   readonly upload: string;
   readonly name: string;
@@ -11,9 +11,9 @@ export interface Upload {
 
 export class Attaching {
   files = $state.raw<readonly Attached[]>([]);
-  readonly sending = $derived(this.files.some((one) => one.state === "sending"));
-  readonly failed = $derived(this.files.some((one) => one.state === "failed"));
-  readonly ready = $derived(this.files.filter((one) => one.state === "ready"));
+  readonly sending = $derived(this.files.some((file) => file.state === "sending"));
+  readonly failed = $derived(this.files.some((file) => file.state === "failed"));
+  readonly ready = $derived(this.files.filter((file) => file.state === "ready"));
   readonly #app: App;
   readonly #session: string;
 
@@ -26,18 +26,18 @@ export class Attaching {
   async add(list: Iterable<File>): Promise<void> {
     const all = [...list];
     const given = all.slice(0, MOST_FILES - this.files.length);
-    if (given.length < all.length) this.#app.say(`A message can carry ${MOST_FILES} files at most.`, "bad");
+    if (given.length < all.length) this.#app.say(`You can attach up to ${MOST_FILES} files.`, "bad");
     await Promise.all(given.map((file) => this.#send(file)));
   }
 
   remove(key: number): void {
-    this.files.filter((one) => one.key === key).forEach(forget);
-    this.#hold(this.files.filter((one) => one.key !== key));
+    this.files.filter((file) => file.key === key).forEach(forget);
+    this.#hold(this.files.filter((file) => file.key !== key));
   }
 
-  /** Give all that are ready to a prompt; none are left. */
+  /** Return all uploaded files for a prompt, and clear the list. */
   take(): readonly Upload[] {
-    const taken = this.ready.map((one) => ({ upload: one.upload ?? "", name: one.name }));
+    const taken = this.ready.map((file) => ({ upload: file.upload ?? "", name: file.name }));
     this.files.forEach(forget);
     this.#hold([]);
     return taken;
@@ -47,7 +47,7 @@ export class Attaching {
     const shown = attached(file);
     this.#hold([...this.files, shown]);
     const done = await upload(this.#app, file, shown);
-    this.#hold(this.files.map((one) => (one.key === shown.key ? done : one)));
+    this.#hold(this.files.map((file) => (file.key === shown.key ? done : file)));
   }
 
   #hold(list: readonly Attached[]): void {

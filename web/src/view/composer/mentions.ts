@@ -1,6 +1,6 @@
 /**
- * What is typed after an @: a path below the session's folder, or a resource of an MCP server. The
- * CLI reads what is named; here it is only found and written. Pure.
+ * Mentions after an @: a path below the session's folder, or a resource of an MCP server. The CLI
+ * reads the files; this module only completes the names. Pure.
  */
 import { ranked, type SlashCommand } from "../../core/matching.ts";
 import type { Item } from "../../protocol/transcript.ts";
@@ -11,19 +11,19 @@ export interface Offer {
   readonly key: string;
   readonly icon: IconName | null;
   readonly label: string;
-  /** What belongs behind it, as the arguments of a command. */
+  /** A hint after it, such as the arguments of a command. */
   readonly hint: string;
   readonly about: string;
-  /** What it puts in the place of what was typed. */
+  /** The text that replaces the typed text. */
   readonly text: string;
-  /** Whether the search goes on from there, as in a folder. */
+  /** Whether the completion continues, as in a folder. */
   readonly goesOn: boolean;
 }
 
-/** The letters after an @, and where it stands. */
+/** The characters after an @, and its position. */
 export interface Mention {
   readonly start: number;
-  readonly letters: string;
+  readonly typed: string;
 }
 
 export interface FoundName {
@@ -38,14 +38,19 @@ export interface Resource {
 }
 
 const MOST = 50;
+/** Characters; more than the longest path, and few enough to try every @ among them. */
+const LONGEST = 1_500;
+const MENTION = /(?:^|[\s(\[{'",])@(?:"([^"\n]*)|([^\s"]*))$/;
 
-/** What is being named at the caret; null if nothing is. An @ inside a word is an address. */
+/** The mention at the caret; null if there is none. An @ inside a word is part of an address. */
 export function mentionAt(text: string, caret: number): Mention | null {
-  const match = /(?:^|[\s(\[{'",])@(?:"([^"\n]*)|([^\s"]*))$/.exec(text.slice(0, caret));
+  const from = Math.max(0, caret - LONGEST);
+  // A text that is cut does not begin there, so a character stands for the rest.
+  const match = MENTION.exec((from > 0 ? "x" : "") + text.slice(from, caret));
   if (!match) return null;
-  const letters = match[1] ?? match[2] ?? "";
+  const typed = match[1] ?? match[2] ?? "";
   const quoted = match[1] !== undefined;
-  return { start: caret - letters.length - (quoted ? 2 : 1), letters };
+  return { start: caret - typed.length - (quoted ? 2 : 1), typed };
 }
 
 /** A text with a mention replaced, and where the caret is then. */
@@ -78,50 +83,71 @@ export function nameOffers(names: readonly FoundName[]): readonly Offer[] {
 }
 
 /** Resources that fit, as lines. */
-export function resourceOffers(letters: string, all: readonly Resource[]): readonly Offer[] {
-  const named = (one: Resource) => `${one.server}:${one.uri} ${one.name}`;
-  return ranked(letters, all, named)
+export function resourceOffers(typed: string, all: readonly Resource[]): readonly Offer[] {
+  const named = (resource: Resource) => `${resource.server}:${resource.uri} ${resource.name}`;
+  return ranked(typed, all, named)
     .slice(0, MOST)
-    .map((one) => ({
-      key: `resource ${one.server} ${one.uri}`,
+    .map((resource) => ({
+      key: `resource ${resource.server} ${resource.uri}`,
       icon: "plug",
-      label: one.name || one.uri,
+      label: resource.name || resource.uri,
       hint: "",
-      about: `${one.server}:${one.uri}`,
-      text: `@${one.server}:${one.uri}`,
+      about: `${resource.server}:${resource.uri}`,
+      text: `@${resource.server}:${resource.uri}`,
       goesOn: false,
     }));
+}
+
+/** Servers whose resources can be mentioned although none of them was listed yet. */
+export function serverOffers(typed: string, servers: readonly string[]): readonly Offer[] {
+  if (typed.includes(":")) return [];
+  return ranked(typed, servers, (server) => server)
+    .slice(0, MOST)
+    .map((server) => ({
+      key: `server ${server}`,
+      icon: "plug",
+      label: `${server}:`,
+      hint: "",
+      about: "a resource of this MCP server, by its address",
+      text: `@${server}:`,
+      goesOn: true,
+    }));
+}
+
+/** The names of the MCP servers that are connected. */
+export function connected(servers: readonly unknown[]): readonly string[] {
+  return servers.filter((server) => text(server, "status") === "connected").map((server) => text(server, "name")).filter(Boolean);
 }
 
 /** Commands that fit, as lines. */
-export function commandOffers(letters: string, all: readonly SlashCommand[]): readonly Offer[] {
-  return ranked(letters, all, (one) => one.name)
+export function commandOffers(typed: string, all: readonly SlashCommand[]): readonly Offer[] {
+  return ranked(typed, all, (command) => command.name)
     .slice(0, MOST)
-    .map((one) => ({
-      key: `command ${one.name}`,
+    .map((command) => ({
+      key: `command ${command.name}`,
       icon: null,
-      label: `/${one.name}`,
-      hint: one.hint,
-      about: one.description,
-      text: `/${one.name}`,
+      label: `/${command.name}`,
+      hint: command.hint,
+      about: command.description,
+      text: `/${command.name}`,
       goesOn: false,
     }));
 }
 
-/** The resources that the session has listed so far; the last list of each server counts. */
+/** The resources that the session has listed; the last list of each server counts. */
 export function knownResources(items: readonly Item[]): readonly Resource[] {
-  const found = new Map<string, Resource>();
+  const resources = new Map<string, Resource>();
   for (const item of items) {
     if (item.kind !== "tool" || !/^ListMcpResources(Tool)?$/.test(item.name)) continue;
-    for (const one of rows(item.structured) ?? rows(parsed(item.result)) ?? []) {
-      const resource = { server: text(one, "server"), uri: text(one, "uri"), name: text(one, "name") };
-      if (resource.server && resource.uri) found.set(`${resource.server} ${resource.uri}`, resource);
+    for (const row of rows(item.structured) ?? rows(parsed(item.result)) ?? []) {
+      const resource = { server: text(row, "server"), uri: text(row, "uri"), name: text(row, "name") };
+      if (resource.server && resource.uri) resources.set(`${resource.server} ${resource.uri}`, resource);
     }
   }
-  return [...found.values()];
+  return [...resources.values()];
 }
 
-/** A name with a blank in it stands in quotes, which stay open while the search goes on. */
+/** A name with a space is quoted; the quote stays open while the completion continues. */
 function written(path: string, goesOn: boolean): string {
   if (!/\s/.test(path)) return `@${path}`;
   return goesOn ? `@"${path}` : `@"${path}"`;

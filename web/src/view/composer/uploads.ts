@@ -1,15 +1,15 @@
 /**
- * Files on their way into a prompt: checked, shown, sent to the server. Those that have arrived
- * there are remembered for each session, so that neither another session nor a reload loses them.
+ * Attachments of a prompt: checked, previewed, uploaded. Uploaded files are remembered for each
+ * session, so that neither a change of the session nor a reload loses them.
  */
-import type { Keep } from "../../core/world.ts";
+import type { TextStore } from "../../core/world.ts";
 import type { App } from "../app.svelte.ts";
 
 export interface Attached {
   readonly key: number;
   readonly name: string;
   readonly size: number;
-  /** An address of the picture for the preview, if it is one. */
+  /** The URL of the preview, if the file is an image. */
   readonly preview: string | null;
   readonly state: "sending" | "ready" | "failed";
   readonly upload: string | null;
@@ -21,11 +21,11 @@ export const MOST_FILES = 20;
 const MIB = 1024 * 1024;
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const LIMITS = { picture: 5 * MIB, other: 32 * MIB };
-/** As the server has them; here only to say so before a large file was sent. */
+/** The limits of the server; checked here so that a large file is refused before its upload. */
 
 let keys = 0;
 
-/** A file as it is shown before it was sent. */
+/** A file before its upload. */
 export function attached(file: File): Attached {
   keys += 1;
   return {
@@ -44,10 +44,10 @@ export function tooLarge(type: string, size: number): string {
   const picture = PICTURES.includes(type);
   const most = picture ? LIMITS.picture : LIMITS.other;
   if (size <= most) return size === 0 ? "The file is empty" : "";
-  return `${picture ? "An image" : "A file"} may have ${most / MIB} MB at most`;
+  return `${picture ? "Images" : "Files"} can be up to ${most / MIB} MB`;
 }
 
-/** Send a file; gives what became of it. */
+/** Upload a file; returns the result. */
 export async function upload(app: App, file: File, shown: Attached): Promise<Attached> {
   const failed = (problem: string): Attached => ({ ...shown, state: "failed", problem });
   const problem = tooLarge(file.type, file.size);
@@ -55,50 +55,50 @@ export async function upload(app: App, file: File, shown: Attached): Promise<Att
   try {
     const response = await app.call("/api/uploads", { method: "POST", body: file });
     const body = (await response.json()) as { id?: string; message?: string };
-    if (!response.ok || !body.id) return failed(capital(body.message ?? "the server refused it"));
+    if (!response.ok || !body.id) return failed(capital(body.message ?? "the server rejected it"));
     return { ...shown, state: "ready", upload: body.id };
   } catch {
-    return failed("The server could not be reached");
+    return failed("Couldn't reach the server");
   }
 }
 
-/** Let the browser forget a preview. */
-export function forget(one: Attached): void {
-  if (one.preview) URL.revokeObjectURL(one.preview);
+/** Release the memory of a preview. */
+export function forget(file: Attached): void {
+  if (file.preview) URL.revokeObjectURL(file.preview);
 }
 
-// What waits to be sent with a session's next prompt
+// Attachments of a session's next prompt
 
 const held = new Map<string, readonly Attached[]>();
 
-/** The files of a session's unsent prompt: with previews from this page, by name from one before. */
-export function heldFiles(keep: Keep, session: string): readonly Attached[] {
+/** The attachments of a session's unsent prompt: with previews if they were added on this page. */
+export function heldFiles(keep: TextStore, session: string): readonly Attached[] {
   return held.get(session) ?? storedFiles(keep.get(fileName(session)));
 }
 
-/** Remember the files of a session's unsent prompt. */
-export function holdFiles(keep: Keep, session: string, files: readonly Attached[]): void {
+/** Remember the attachments of a session's unsent prompt. */
+export function holdFiles(keep: TextStore, session: string, files: readonly Attached[]): void {
   held.set(session, files);
-  const ready = files.filter((one) => one.state === "ready");
+  const ready = files.filter((file) => file.state === "ready");
   if (ready.length === 0) return keep.remove(fileName(session));
   const plain = ready.map(({ name, size, upload }) => ({ name, size, upload }));
   keep.set(fileName(session), JSON.stringify(plain));
 }
 
-/** Files from a kept text; anything else than a list of them is none. */
+/** Files from the stored text; empty if it is not a list of files. */
 export function storedFiles(text: string | null): readonly Attached[] {
-  let kept: unknown;
+  let stored: unknown;
   try {
-    kept = JSON.parse(text ?? "[]");
+    stored = JSON.parse(text ?? "[]");
   } catch {
     return [];
   }
-  if (!Array.isArray(kept)) return [];
-  return (kept as readonly Partial<Attached>[])
-    .filter((one) => typeof one?.upload === "string" && typeof one.name === "string")
-    .map((one) => {
+  if (!Array.isArray(stored)) return [];
+  return (stored as readonly Partial<Attached>[])
+    .filter((file) => typeof file?.upload === "string" && typeof file.name === "string")
+    .map((file) => {
       keys += 1;
-      const { name = "", size = 0, upload = null } = one;
+      const { name = "", size = 0, upload = null } = file;
       return { key: keys, name, size, upload, preview: null, state: "ready", problem: "" };
     });
 }

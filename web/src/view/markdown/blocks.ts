@@ -1,8 +1,8 @@
 /**
  * Markdown that grows: the text as top-level blocks, of which only the open end is read again.
  * A block that is followed by two others cannot change any more and keeps its object, so that
- * nothing that was drawn is drawn anew. Code between fences is not read again at all until the
- * fence closes. The whole is read once more when the text is complete.
+ * nothing that was drawn is drawn again. Code between fences is not read again at all until the
+ * fence closes. The whole text is parsed again when it is complete.
  */
 import type { Token, Tokens } from "marked";
 import { blockTokens } from "./inline.ts";
@@ -17,12 +17,12 @@ export interface Block {
 }
 
 const OPEN_BLOCKS = 2;
-/** `a list, then "-"` is a list and a paragraph until the next letter makes it one list. */
+/** `a list, then "-"` is a list and a paragraph until the next character makes it one list. */
 
 const OPTIONS = { gfm: true, breaks: false } as const;
 
 /** A fence at the edge of the page, its line complete: what follows is code until it is closed. */
-const FENCE = /^(`{3,}|~{3,})[^\n]*\n/;
+const FENCE = /^(?=(`{3,}|~{3,}))\1[^\n]*\n/; // All of the fence or nothing: no second try with less of it.
 
 export class GrowingMarkdown {
   #text = "";
@@ -32,7 +32,7 @@ export class GrowingMarkdown {
   #blocks: readonly Block[] = [];
   #weight = 0;
 
-  /** How many letters were read for the last update. */
+  /** The number of characters that were parsed for the last update. */
   get weight(): number {
     return this.#weight;
   }

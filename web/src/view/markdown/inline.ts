@@ -2,16 +2,18 @@
  * What stands within the blocks (emphasis, links, code) is read when it is drawn and not before: of
  * a list with a thousand entries that grows by a word, only the last one is read again.
  */
-import { Lexer, type MarkedOptions, type Token } from "marked";
+import { Lexer, type MarkedOptions, type Token, type Tokens } from "marked";
+import { readsBlocks, readsInline } from "./budget.ts";
 
 const unread = new WeakMap<readonly Token[], () => void>();
 
 /** The blocks of a text; read what is within one with `within`. */
 export function blockTokens(text: string, options: MarkedOptions): readonly Token[] {
+  if (!readsBlocks(text)) return [asItIs(text)];
   const lexer = new Lexer({ ...options }); // It keeps its tokenizer in the options, and must not share it.
   const blocks = lexer.blockTokens(text, lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
-    unread.set(tokens, () => void lexer.inlineTokens(src, tokens));
+    unread.set(tokens, () => void (readsInline(src) ? lexer.inlineTokens(src, tokens) : tokens.push(plain(src))));
   }
   lexer.inlineQueue = [];
   return blocks;
@@ -25,4 +27,13 @@ export function within(tokens: readonly Token[]): readonly Token[] {
     read();
   }
   return tokens;
+}
+
+/** A text that is not read: shown letter by letter, as raw HTML is. */
+function asItIs(text: string): Tokens.HTML {
+  return { type: "html", raw: text, text, pre: false, block: true };
+}
+
+function plain(text: string): Tokens.Text {
+  return { type: "text", raw: text, text, escaped: false };
 }

@@ -7,9 +7,11 @@
  * selection survives, nothing flickers, and a long list costs no more than its last line.
  */
 import type { Token, Tokens } from "marked";
+import { fileAddress, namedFile } from "../../core/file_links.ts";
+import { below, inApp } from "../base_path.ts";
 import { within } from "./inline.ts";
 import { drawTable } from "./table.ts";
-import { decoded, shownDirection, webAddress } from "./text.ts";
+import { decoded, shownDirection, webAddress } from "../parts/text.ts";
 
 interface Kept {
   readonly token: Token;
@@ -30,7 +32,7 @@ export function draw(parent: Element, given: readonly Token[]): void {
   drawn.set(parent, after);
 }
 
-/** Draw everything anew, for what looks the same and means something else. */
+/** Draw everything again, for text that looks the same and has another meaning. */
 export function redraw(parent: Element, tokens: readonly Token[]): void {
   parent.replaceChildren();
   drawn.delete(parent);
@@ -50,11 +52,11 @@ function place(parent: Element, token: Token, before: Kept | undefined): Kept {
 
 function isSame(before: Token, token: Token): boolean {
   if (before.raw !== token.raw || before.type !== token.type) return false;
-  // Whether an item stands loose is told by the whole list, not by its own text.
+  // The whole list determines whether an item is loose, not the item's own text.
   return token.type !== "list_item" || (before as Tokens.ListItem).loose === token["loose"];
 }
 
-/** Let a node grow to its new token; false if it has to be made anew. */
+/** Update a node to its new token; false if it must be created again. */
 function grown({ token: before, node }: Kept, token: Token): boolean {
   if (node instanceof Text) {
     const [old, text] = [node.data, words(token)];
@@ -100,7 +102,7 @@ function made(token: Token): ChildNode {
     case "codespan": {
       const code = element("code");
       code.textContent = shownDirection(token["text"] as string);
-      return code;
+      return fileLink(code, token["text"] as string);
     }
     case "link":
       return link(token as Tokens.Link);
@@ -162,6 +164,18 @@ function fill(node: HTMLElement, token: Token): void {
   draw(node, (items as readonly Token[] | undefined) ?? tokens ?? []);
 }
 
+/** Code that names a file of the open session leads to it; `Shell` opens the page without loading it again. */
+function fileLink(code: HTMLElement, text: string): HTMLElement {
+  const session = /^\/s\/([\w-]+)$/.exec(inApp(location.pathname))?.[1];
+  const file = session === undefined ? null : namedFile(text);
+  if (session === undefined || file === null) return code;
+  const node = element("a");
+  node.href = below(fileAddress(session, file.path, file.line));
+  node.dataset["file"] = file.path;
+  node.append(code);
+  return node;
+}
+
 /** A link that says where it leads, or words if it does not lead to the web. */
 function link(token: Tokens.Link): HTMLElement {
   const address = webAddress(token.href);
@@ -171,7 +185,7 @@ function link(token: Tokens.Link): HTMLElement {
   return node;
 }
 
-/** The name of a picture, which leads to it and never shows it: fetching it would tell somebody. */
+/** The name of an image as a link; it is never loaded, because loading it would inform its server. */
 function picture(token: Tokens.Image): HTMLElement {
   const address = webAddress(token.href);
   const shown = element("span", "picture");

@@ -4,8 +4,10 @@
  * is closed, and a link that is half there is its words. Only for drawing; nothing is lost. Pure.
  */
 
+import { readsEnd } from "./budget.ts";
+
 /** A last line of nothing but signs, of which the next letter decides what they mean. */
-const SIGNS = /(^|\n)[ \t]*(?:[-+*=#>_~|`:]+[-+*=#>_~|`: \t]*|\d{1,9}[.)]?)$/;
+const SIGNS = /(^|\n)[ \t]*(?:[-+*=#>_~|`:][-+*=#>_~|`: \t]*|\d{1,9}[.)]?)$/;
 
 /** The first lines of what may become a table, with no line of dashes between them yet. */
 const TABLE_HEAD = /(^|\n)[ \t]*\|[^\n]*(?:\n[ \t]*\|?[ \t:|-]*)?$/;
@@ -20,7 +22,7 @@ const FENCE_LINE = /^ {0,3}(`{3,}|~{3,})/;
 export function steady(text: string): string {
   const start = text.lastIndexOf("\n\n") + 1;
   const block = text.slice(start);
-  if (isInCode(text)) return text;
+  if (isInCode(text) || !readsEnd(block)) return text;
   const waits = TABLE_HEAD.exec(block);
   if (waits && !LINE_OF_DASHES.test(block)) return text.slice(0, start + waits.index);
   const signs = SIGNS.exec(block);

@@ -1,4 +1,5 @@
-/** Questions of the pages to the HTTP API: a value, or an error with words for a person. */
+/** Calls of the pages to the HTTP API: a value, or an error with a message for the user. */
+import { sentence } from "../../core/plain.ts";
 import type { App } from "../app.svelte.ts";
 
 export async function ask<T>(app: App, path: string, init: RequestInit = {}): Promise<T> {
@@ -7,7 +8,7 @@ export async function ask<T>(app: App, path: string, init: RequestInit = {}): Pr
     response = await app.call(path, init);
   } catch (problem) {
     if (init.signal?.aborted) throw problem;
-    throw new Error("The server does not answer. Is it running?");
+    throw new Error("The server is not responding. Check that it is running.");
   }
   const body = (await response.json().catch(() => ({}))) as T & { readonly message?: string };
   if (!response.ok) throw new Error(sentence(body.message ?? `the server answered ${response.status}`));
@@ -25,8 +26,4 @@ export function tell<T>(app: App, path: string, body: unknown): Promise<T> {
 
 export function wordsOf(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem);
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
 }

@@ -1,6 +1,6 @@
-/** Where another device could open this server. Pure. */
+/** The addresses at which another device can open this server. Pure. */
 
-/** What `/api/reach` tells. */
+/** The response of `/api/reach`. */
 export interface Reach {
   readonly listens: "loopback" | "named" | "unnamed";
   readonly port: number;
@@ -9,8 +9,8 @@ export interface Reach {
 }
 
 /**
- * The addresses to put into a link, the best first: the one this page itself was opened by, if it is
- * not this machine's own (a tunnel or a proxy may lead here), then those the server goes by.
+ * The addresses for a link, the best first: the one that this page was opened with, if it is
+ * not a loopback address (it may be a tunnel or a proxy), then the names of the server.
  */
 export function bestAddresses(reach: Reach, here: { readonly origin: string; readonly hostname: string }): readonly string[] {
   const own = isLoopback(here.hostname) ? [] : [here.origin];

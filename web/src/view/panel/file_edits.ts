@@ -1,9 +1,9 @@
-/** What a session did to one file, call by call, as far as the conversation is loaded. Pure. */
+/** The changes of one file in the loaded part of a conversation. Pure. */
 import type { Item, ToolItem } from "../../protocol/transcript.ts";
-import type { Hunk } from "../tools/diff_model.ts";
-import { hunksBetween } from "../tools/diff_model.ts";
-import { textOf } from "../tools/fields.ts";
-import { changeOf } from "../tools/patches.ts";
+import type { Hunk } from "../tools/diff/diff_model.ts";
+import { hunksBetween } from "../tools/diff/diff_model.ts";
+import { textOf } from "../../core/plain.ts";
+import { changeOf } from "../tools/edit/patches.ts";
 
 export interface FileEdit {
   readonly id: string;
@@ -19,7 +19,7 @@ export function editsOf(path: string, items: readonly Item[]): readonly FileEdit
   return items
     .filter((item): item is ToolItem => item.kind === "tool" && item.state === "done")
     .map((item) => edit(path, item))
-    .filter((one) => one !== null);
+    .filter((edit) => edit !== null);
 }
 
 function edit(path: string, item: ToolItem): FileEdit | null {

@@ -1,5 +1,5 @@
-/** The MCP servers of a session as they are shown: what they are, what they offer, what helps. Pure. */
-import { fieldsOf, textOf } from "../tools/fields.ts";
+/** The MCP servers of a session: their state, their tools and the actions that help. Pure. */
+import { fieldsOf, textOf } from "../../core/plain.ts";
 
 export interface Server {
   readonly name: string;
@@ -13,36 +13,36 @@ export interface Server {
 const STATUSES: Readonly<Record<string, readonly [label: string, tone: "ok" | "bad" | "wait" | "quiet"]>> = {
   connected: ["connected", "ok"],
   failed: ["failed", "bad"],
-  "needs-auth": ["needs a sign-in", "wait"],
-  needs_auth: ["needs a sign-in", "wait"],
+  "needs-auth": ["needs sign-in", "wait"],
+  needs_auth: ["needs sign-in", "wait"],
   pending: ["connecting", "wait"],
   disabled: ["off", "quiet"],
 };
 
-/** The servers by their names, each with its tools of the session's list. */
+/** The servers, each with its tools from the session's list. */
 export function serversOf(listed: readonly unknown[], tools: readonly string[]): readonly Server[] {
   return listed
-    .map((one) => {
-      const name = textOf(one, "name");
+    .map((server) => {
+      const name = textOf(server, "name");
       const begin = `mcp__${name.replace(/[^a-zA-Z0-9_-]/g, "_")}__`;
       return {
         name,
-        status: textOf(one, "status") || "unknown",
-        error: textOf(one, "error"),
-        source: textOf(one, "source") || textOf(fieldsOf(one), "scope"),
+        status: textOf(server, "status") || "unknown",
+        error: textOf(server, "error"),
+        source: textOf(server, "source") || textOf(fieldsOf(server), "scope"),
         tools: tools.filter((tool) => tool.startsWith(begin)).map((tool) => tool.slice(begin.length)),
       };
     })
     .filter((server) => server.name !== "");
 }
 
-/** A status in words, and its colour. */
+/** The label and the color of a status. */
 export function statusOf(server: Server): { readonly label: string; readonly tone: "ok" | "bad" | "wait" | "quiet" } {
   const [label, tone] = STATUSES[server.status] ?? [server.status.replaceAll(/[_-]/g, " "), "quiet"];
   return { label, tone: server.error && tone !== "wait" ? "bad" : tone };
 }
 
-/** What can be done about a server now. */
+/** The actions that a server allows now. */
 export function deedsFor(server: Server): { readonly signIn: boolean; readonly reconnect: boolean; readonly on: boolean } {
   const on = server.status !== "disabled";
   const signIn = /^needs.auth$/.test(server.status);

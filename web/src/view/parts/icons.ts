@@ -1,4 +1,4 @@
-/** The icons, drawn for this app on a grid of 16: one path each, stroked with the text's colour. */
+/** The icons, drawn for this app on a grid of 16: one path each, stroked with the color of the text. */
 export const ICONS = {
   add: "M8 3v10M3 8h10",
   agent: "M8 2v2.2M4.5 4.2h7A1.5 1.5 0 0 1 13 5.7v5.1a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 3 10.8V5.7a1.5 1.5 0 0 1 1.5-1.5zM6 7.6v1.2M10 7.6v1.2",
@@ -7,6 +7,7 @@ export const ICONS = {
   arrowUp: "M8 13V3M4 7l4-4 4 4",
   attach: "M12.5 7.3 7.6 12.2a3 3 0 0 1-4.3-4.3l5.3-5.2a2 2 0 0 1 2.8 2.8L6.2 10.7a1 1 0 0 1-1.4-1.4l4.6-4.6",
   bell: "M4.2 11V7.2a3.8 3.8 0 0 1 7.6 0V11l1.2 1.4H3zM6.8 14h2.4",
+  board: "M2.5 3h3v10h-3zM6.5 3h3v7h-3zM10.5 3h3v5h-3z",
   branch: "M4.5 3v10M4.5 9.5c4 0 7-1 7-4.5M4.5 4.4a1.4 1.4 0 1 0 0-2.8 1.4 1.4 0 0 0 0 2.8zM11.5 5a1.4 1.4 0 1 0 0-2.8 1.4 1.4 0 0 0 0 2.8zM4.5 14.4a1.4 1.4 0 1 0 0-2.8 1.4 1.4 0 0 0 0 2.8z",
   chat: "M2.5 3h11v8H8l-3 2.5V11H2.5z",
   check: "M3 8.5 6.5 12 13 4.5",
@@ -19,6 +20,7 @@ export const ICONS = {
   dots: "M3.5 8h.01M8 8h.01M12.5 8h.01",
   edit: "M11 2.5 13.5 5l-8 8H3v-2.5z",
   file: "M4 2h5l3 3v9H4zM9 2v3h3",
+  filter: "M2.5 4h11M4.5 8h7M6.5 12h3",
   folder: "M2.5 4.5v8h11v-6.5H8L6.5 4.5z",
   globe: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM2 8h12M8 2c2 1.8 2.6 4 2.6 6S10 12.2 8 14C6 12.2 5.4 10 5.4 8S6 3.8 8 2z",
   help: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM6.3 6.4a1.7 1.7 0 1 1 2.5 1.5c-.6.3-.8.6-.8 1.2M8 11.2h.01",
@@ -30,13 +32,15 @@ export const ICONS = {
   moon: "M13 9.5A5.5 5.5 0 0 1 6.5 3 5.5 5.5 0 1 0 13 9.5z",
   notebook: "M4 2h8.5v12H4zM2.5 5H5M2.5 8H5M2.5 11H5M7.5 5.5h3",
   panel: "M2.5 3h11v10h-11zM10 3v10",
+  phone: "M5 2h6v12H5zM7.6 11.8h.8",
   pin: "M6 2.5h4l-.4 4 2 2.5h-7.2l2-2.5zM8 9v4.5",
   plan: "M3 2.5h10v11H3zM5.5 5.5h5M5.5 8h5M5.5 10.5h3",
   plug: "M6 2v3M10 2v3M4.5 5h7v2.5a3.5 3.5 0 0 1-7 0zM8 11v3",
+  prompt: "M3 4l4 4-4 4M8.5 12H13",
   question: "M2.5 3h11v8H8l-3 2.5V11H2.5zM6.8 6a1.2 1.2 0 1 1 1.7 1.1c-.3.2-.5.4-.5.7M8 9.3h.01",
   queue: "M2.5 4h7M2.5 8h7M2.5 12h4.5M12 8v5M9.5 10.5h5",
   restart: "M13 8a5 5 0 1 1-1.5-3.6M13 2.5V5h-2.5",
-  retry: "M13 8a5 5 0 1 1-1.5-3.6M13 2.5V5h-2.5",
+  retry: "M3 7.5a5 5 0 0 1 8.6-3M13 2.5V5h-2.5M13 8.5a5 5 0 0 1-8.6 3M3 13.5V11h2.5",
   search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.5 10.5 13.5 13.5",
   send: "M8 13V3M4 7l4-4 4 4",
   settings: "M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 6a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM6 13a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3z",

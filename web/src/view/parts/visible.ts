@@ -1,33 +1,35 @@
 /**
- * A text such that everything in it can be seen: letters that hide, reorder or pass for others
- * become tokens with a name, and long runs of blanks a count. What a person approves is shown
- * through this, and so is what a command or a path is called in the conversation. Pure; the text
- * itself is never changed, only how it is drawn.
+ * Makes everything in a text visible: characters that hide, reorder or look like others become named
+ * tokens, and long runs of spaces become a count. Everything that a user approves is shown this way,
+ * and so are commands and paths in the conversation. Pure; the text itself never changes, only how
+ * it is drawn.
  */
 
 export type RunKind = "text" | "hidden" | "alike" | "blank";
 
-/** A piece of a text: as it is, or something that stands for it. */
+/** A piece of a text: unchanged, or a token in its place. */
 export interface VisibleRun {
   readonly kind: RunKind;
   /** What is drawn. */
   readonly shown: string;
-  /** What it is, for whoever points at it or has it read; empty for plain text. */
+  /** A description for the tooltip and screen readers; empty for plain text. */
   readonly name: string;
 }
 
 export interface VisibleText {
   readonly runs: readonly VisibleRun[];
-  /** How many letters hide or reorder, pass for others, or read from right to left. */
+  /** The number of characters that hide or reorder, and of those that look like others. */
   readonly hidden: number;
   readonly alike: number;
   readonly rightToLeft: boolean;
-  /** How many runs of blanks were drawn as a count. */
+  /** The number of runs of spaces that were drawn as a count. */
   readonly blanks: number;
 }
 
+/** Each token takes some nodes of the page; further ones are written as names within the text. */
+const MOST_TOKENS = 1_000;
+/** Deeper indentation is rare, and a run as wide as a screen hides what follows it. */
 const LONG_SPACES = 24;
-/** Deeper indentation than this is rare, and a screen's width hides what follows it. */
 const LONG_BREAKS = 4;
 
 const NAMES: Readonly<Record<number, string>> = {
@@ -40,8 +42,8 @@ const NAMES: Readonly<Record<number, string>> = {
   0xfffd: "REPLACEMENT",
 }; // prettier-ignore
 
-// In this order: long runs of blanks; controls but for tab and line feed, everything without a
-// glyph, every blank that is no space; the fourth mark on one letter; letters that pass for others.
+// In this order: long runs of spaces; controls except tab and line feed, everything without a
+// glyph, every blank except the space; the fourth mark on one letter; look-alike letters.
 const SPECIAL = new RegExp(
   [
     ` {${LONG_SPACES},}`,
@@ -59,70 +61,72 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 const FOREIGN = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}]/u;
 const WORDS = /[\p{L}\p{M}\p{N}_]+/gu;
 
-// Nearly every command and path is such a text, and hundreds of them are drawn as one scrolls: two
-// looks that know no Unicode cost about an eighth of the one for SPECIAL.
+// Nearly all commands and paths are ordinary text, and hundreds of them are drawn while scrolling: two
+// checks without Unicode classes cost about an eighth of the one for SPECIAL.
 const ORDINARY = /^[\n\t\x20-\x7e]*$/;
 const BLANKS = new RegExp(` {${LONG_SPACES}}|\\n(?:[ \\t]*\\n){${LONG_BREAKS - 1}}`);
 
-/** What to draw for a text. */
+/** The runs to draw for a text. */
 export function visible(text: string): VisibleText {
-  if (ORDINARY.test(text) && !BLANKS.test(text)) return asItIs(text);
+  if (ORDINARY.test(text) && !BLANKS.test(text)) return unchanged(text);
   const mixed = foreignInLatin(text);
-  const found = new Runs();
+  const runs = new Runs();
   let last = 0;
   for (const { 0: piece, index } of text.matchAll(SPECIAL)) {
     if (FOREIGN.test(piece) && !mixed.has(index)) continue;
-    found.addText(text.slice(last, index));
+    runs.addText(text.slice(last, index));
     last = index + piece.length;
-    if (piece.startsWith(" ") || piece.startsWith("\n")) found.add("blank", ...blank(piece));
-    else if (mixed.has(index) || DISGUISED.test(piece)) found.add("alike", piece, alike(piece));
-    else found.add("hidden", codeName(piece), codePoint(piece));
+    if (piece.startsWith(" ") || piece.startsWith("\n")) runs.add("blank", ...blank(piece));
+    else if (mixed.has(index) || DISGUISED.test(piece)) runs.add("alike", piece, alike(piece));
+    else runs.add("hidden", codeName(piece), codePoint(piece));
   }
-  found.addText(text.slice(last));
-  return { ...found.counted(), rightToLeft: RIGHT_TO_LEFT.test(text) };
+  runs.addText(text.slice(last));
+  return { ...runs.counted(), rightToLeft: RIGHT_TO_LEFT.test(text) };
 }
 
-function asItIs(text: string): VisibleText {
+function unchanged(text: string): VisibleText {
   const runs: readonly VisibleRun[] = text === "" ? [] : [{ kind: "text", shown: text, name: "" }];
   return { runs, hidden: 0, alike: 0, blanks: 0, rightToLeft: false };
 }
 
-/** The same for where no token can be drawn: each stands between brackets, by its name. */
+/** The text with tokens as names between brackets, for places where no token can be drawn. */
 export function visibleText(text: string): string {
-  const drawn = ({ kind, shown, name }: VisibleRun): string => {
-    if (kind === "text") return shown;
-    return `⟨${kind === "alike" ? name.split(",")[0] : shown.trimEnd()}⟩`;
-  };
-  return visible(text).runs.map(drawn).join("");
+  return visible(text).runs.map(named).join("");
 }
 
-/** Whether a text holds anything that would hide without `visible`. */
+function named({ kind, shown, name }: VisibleRun): string {
+  if (kind === "text") return shown;
+  return `⟨${kind === "alike" ? name.split(",")[0] : shown.trimEnd()}⟩`;
+}
+
+/** Whether a text contains anything that only `visible` shows. */
 export function isSuspicious(text: string): boolean {
   const { hidden, alike, blanks, rightToLeft } = visible(text);
   return hidden > 0 || alike > 0 || blanks > 0 || rightToLeft;
 }
 
-/** One warning for all there is to warn of; empty if nothing is. */
+/** One warning for everything suspicious in some texts; empty if there is nothing. */
 export function warningFor(texts: readonly string[]): string {
   const all = texts.map(visible);
   const sum = (name: "hidden" | "alike" | "blanks"): number =>
-    all.reduce((count, one) => count + one[name], 0);
+    all.reduce((count, each) => count + each[name], 0);
   const parts = [
     phrase(sum("hidden"), "invisible or control character"),
-    phrase(sum("alike"), "letter that passes for another", "letters that pass for others"),
-    phrase(sum("blanks"), "long run of blanks", "long runs of blanks"),
-    all.some((one) => one.rightToLeft) ? "right-to-left text, shown in the order it is stored" : "",
+    phrase(sum("alike"), "look-alike letter"),
+    phrase(sum("blanks"), "long run of spaces", "long runs of spaces"),
+    all.some((each) => each.rightToLeft) ? "right-to-left text, shown in the order it is stored" : "",
   ].filter(Boolean);
-  return parts.length === 0 ? "" : `Look closely: ${parts.join("; ")}.`;
+  return parts.length === 0 ? "" : `Warning: contains ${parts.join("; ")}.`;
 }
 
-function phrase(count: number, one: string, many = `${one}s`): string {
-  return count === 0 ? "" : `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+function phrase(count: number, singular: string, plural = `${singular}s`): string {
+  return count === 0 ? "" : `${count.toLocaleString("en")} ${count === 1 ? singular : plural}`;
 }
 
 class Runs {
   readonly #runs: VisibleRun[] = [];
   #text = "";
+  #tokens = 0;
   readonly #counts = { hidden: 0, alike: 0, blank: 0 };
 
   addText(text: string): void {
@@ -130,9 +134,12 @@ class Runs {
   }
 
   add(kind: Exclude<RunKind, "text">, shown: string, name: string): void {
-    this.#flush();
     this.#counts[kind] += 1;
-    this.#runs.push({ kind, shown, name });
+    const run: VisibleRun = { kind, shown, name };
+    this.#tokens += 1;
+    if (this.#tokens > MOST_TOKENS) return this.addText(named(run) + (shown.endsWith("\n") ? "\n" : ""));
+    this.#flush();
+    this.#runs.push(run);
   }
 
   counted(): Omit<VisibleText, "rightToLeft"> {
@@ -153,31 +160,31 @@ function blank(run: string): [shown: string, name: string] {
   return [`⏎×${breaks.toLocaleString("en")}\n`, `${breaks} line breaks`];
 }
 
-function alike(letter: string): string {
-  return `${codePoint(letter)}, which looks like another letter`;
+function alike(character: string): string {
+  return `${codePoint(character)}, which looks like another character`;
 }
 
-/** Where foreign letters stand inside words that also have Latin ones. */
+/** The indexes of foreign letters inside words that also have Latin letters. */
 function foreignInLatin(text: string): ReadonlySet<number> {
-  const found = new Set<number>();
-  if (!FOREIGN.test(text)) return found;
+  const indexes = new Set<number>();
+  if (!FOREIGN.test(text)) return indexes;
   for (const word of text.matchAll(WORDS)) {
     if (!/\p{Script=Latin}/u.test(word[0]) || !FOREIGN.test(word[0])) continue;
     let at = word.index;
     for (const letter of word[0]) {
-      if (FOREIGN.test(letter)) found.add(at);
+      if (FOREIGN.test(letter)) indexes.add(at);
       at += letter.length;
     }
   }
-  return found;
+  return indexes;
 }
 
-function codeName(letter: string): string {
-  const code = letter.codePointAt(0) ?? 0;
+function codeName(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
   if (code >= 0xe0020 && code <= 0xe007e) return `TAG ${String.fromCharCode(code - 0xe0000)}`;
-  return NAMES[code] ?? codePoint(letter);
+  return NAMES[code] ?? codePoint(character);
 }
 
-function codePoint(letter: string): string {
-  return `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

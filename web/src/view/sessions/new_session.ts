@@ -1,10 +1,11 @@
-/** From what is filled in to the wish for a new session, with words for what is wrong. Pure. */
+/** The form for a new session as an intent, or what is wrong with it. Pure. */
 import type { NewSession } from "../../protocol/intents.ts";
-import { fieldsOf } from "../tools/fields.ts";
+import { fieldsOf } from "../../core/plain.ts";
 
-export interface Filled {
+export interface NewSessionForm {
   readonly cwd: string;
   readonly prompt: string;
+  readonly verbatim: boolean;
   readonly title: string;
   readonly model: string;
   readonly mode: string;
@@ -15,45 +16,56 @@ export interface Filled {
   readonly denied: string;
   readonly allowed: string;
   readonly servers: string;
+  /** Additional folders to work in, and folders of plugins: one on each line. */
+  readonly folders: string;
+  readonly plugins: string;
 }
 
-type Made = { readonly intent: NewSession } | { readonly problem: string };
+type Outcome = { readonly intent: NewSession } | { readonly problem: string };
 
-/** The intent, or what keeps it from being one. */
-export function wished(filled: Filled): Made {
-  const servers = serversIn(filled.servers);
+/** The intent, or the problem as a sentence. */
+export function newSessionIntent(form: NewSessionForm): Outcome {
+  const servers = serversIn(form.servers);
   if (typeof servers === "string") return { problem: servers };
-  const cwd = filled.cwd.trim();
+  const cwd = form.cwd.trim();
   if (cwd === "") return { problem: "Choose a folder to work in." };
   return {
     intent: {
       kind: "new_session",
       cwd,
-      prompt: filled.prompt.trim() === "" ? null : filled.prompt,
-      title: filled.title.trim() || null,
-      model: filled.model.trim() || null,
-      mode: filled.mode || null,
-      effort: filled.effort || null,
-      max_turns: filled.turns,
-      max_budget_usd: filled.budget,
-      continue_latest: filled.latest,
-      disallowed_tools: rulesIn(filled.denied),
-      allowed_tools: rulesIn(filled.allowed),
+      prompt: form.prompt.trim() === "" ? null : form.prompt,
+      verbatim: form.verbatim,
+      title: form.title.trim() || null,
+      model: form.model.trim() || null,
+      mode: form.mode || null,
+      effort: form.effort || null,
+      max_turns: form.turns,
+      max_budget_usd: form.budget,
+      continue_latest: form.latest,
+      disallowed_tools: rulesIn(form.denied),
+      allowed_tools: rulesIn(form.allowed),
       mcp_servers: servers,
+      add_dirs: linesIn(form.folders),
+      plugin_dirs: linesIn(form.plugins),
     },
   };
 }
 
-/** Rules from a text, one on each line or between commas; a comma within brackets is part of one. */
+/** The lines of a text that are not blank. */
+export function linesIn(text: string): readonly string[] {
+  return text.split("\n").map((line) => line.trim()).filter(Boolean);
+}
+
+/** Rules from a text, one per line or separated by commas; a comma within brackets belongs to a rule. */
 export function rulesIn(text: string): readonly string[] {
   const rules: string[] = [];
   let rule = "";
   let depth = 0;
-  for (const letter of `${text}\n`) {
-    if (letter === "(") depth += 1;
-    if (letter === ")") depth = Math.max(0, depth - 1);
-    if (letter !== "\n" && (letter !== "," || depth > 0)) {
-      rule += letter;
+  for (const character of `${text}\n`) {
+    if (character === "(") depth += 1;
+    if (character === ")") depth = Math.max(0, depth - 1);
+    if (character !== "\n" && (character !== "," || depth > 0)) {
+      rule += character;
       continue;
     }
     depth = 0;
@@ -65,21 +77,21 @@ export function rulesIn(text: string): readonly string[] {
 
 type Servers = { readonly [name: string]: { readonly [key: string]: unknown } };
 
-/** Configurations by name from JSON, with or without `mcpServers` around them; else what is wrong. */
+/** Configurations by name from JSON, with or without `mcpServers` around them; otherwise the problem. */
 export function serversIn(text: string): Servers | string {
   if (text.trim() === "") return {};
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (problem) {
-    return `The MCP servers are not JSON: ${problem instanceof Error ? problem.message : "it cannot be read"}.`;
+    return `The MCP servers are not JSON: ${problem instanceof Error ? problem.message : "invalid text"}.`;
   }
   const all = fieldsOf(fieldsOf(value)["mcpServers"] ?? value);
   const names = Object.keys(all);
-  if (names.length === 0) return 'The MCP servers need names, as {"name": {"command": "…"}}.';
+  if (names.length === 0) return 'MCP servers need names, for example {"name": {"command": "…"}}.';
   for (const name of names) {
-    const one = fieldsOf(all[name]);
-    if (typeof one["command"] === "string" || typeof one["url"] === "string") continue;
+    const server = fieldsOf(all[name]);
+    if (typeof server["command"] === "string" || typeof server["url"] === "string") continue;
     return `The MCP server “${name}” needs a command or a url.`;
   }
   return all as Servers;

@@ -1,45 +1,77 @@
-/** What can be done with a session from the list: which, in words, and doing it. */
-import { isForeign } from "../../core/sessions.ts";
-import { isElsewhere } from "../../core/status.ts";
+/** The menu of a session in the list, and what its entries do. */
+import { isForeign, isRecording } from "../../core/sessions.ts";
+import { isElsewhere, shownStatus } from "../../core/status.ts";
 import type { SessionRow } from "../../protocol/lobby.ts";
 import type { App } from "../app.svelte.ts";
 import type { IconName } from "../parts/icons.ts";
 
-/** A line of the menu. */
-interface Deed {
+/** A menu entry. */
+interface MenuAction {
   readonly value: string;
   readonly label: string;
   readonly icon: IconName;
   readonly about?: string;
+  readonly bad?: boolean;
 }
 
-/** The deeds that make sense for a session as it is. */
-export function actionsFor(row: SessionRow): readonly Deed[] {
+/** The actions that the session allows now. */
+export function actionsFor(row: SessionRow, role: string): readonly MenuAction[] {
   if (isForeign(row)) {
-    const fork: Deed = { value: "fork", label: "Fork", icon: "branch", about: "A session of its own here, with this history" };
-    if (isElsewhere(row.status)) return [fork];
-    return [{ value: "resume", label: "Resume here", icon: "restart", about: "Made by the CLI elsewhere; read-only until then" }, fork];
+    const fork: MenuAction = { value: "fork", label: "Fork", icon: "branch", about: "A new session here with this history" };
+    if (isElsewhere(row.status)) return [fork, EXPORT];
+    return [{ value: "resume", label: "Resume here", icon: "restart", about: "Created in the terminal; read-only until resumed" }, fork, EXPORT, ...deleteActions(row, role)];
   }
   return [
     { value: "rename", label: "Rename", icon: "edit" },
     { value: "pin", label: row.pinned ? "Unpin" : "Pin", icon: "pin" },
-    { value: "fork", label: "Fork", icon: "branch", about: "A new session with this history" },
-    row.live
-      ? { value: "stop", label: "End the process", icon: "stop", about: "It can be resumed" }
-      : { value: "resume", label: "Resume", icon: "restart" },
-    { value: "archive", label: row.archived ? "Bring back" : "Archive", icon: "archive" },
+    { value: "tags", label: "Tags…", icon: "list" },
+    ...(isRecording(row) ? [] : [{ value: "fork", label: "Fork", icon: "branch", about: "A new session with this history" } as const, ...processActions(row)]),
+    EXPORT,
+    ...archiveActions(row),
+    ...deleteActions(row, role),
   ];
 }
 
-/** Do one of them; renaming is up to the caller, because it needs a field. */
+export const EXPORT: MenuAction = { value: "export", label: "Export…", icon: "arrowDown", about: "Web page, Markdown, recording" };
+
+/** Only an owner deletes, and no session that is in a turn. */
+export function deleteActions(row: SessionRow, role: string): readonly MenuAction[] {
+  if (role !== "owner" || shownStatus(row.status).busy || row.pending > 0) return [];
+  return [{ value: "delete", label: "Delete…", icon: "close", bad: true }];
+}
+
+function processActions(row: SessionRow): readonly MenuAction[] {
+  if (row.live) return [{ value: "stop", label: "Stop process", icon: "stop", about: "The session can be resumed" }];
+  return row.resume_problem === null ? [{ value: "resume", label: "Resume", icon: "restart" }] : [];
+}
+
+/** The server does not archive a session that is in a turn. */
+export function archiveActions(row: SessionRow): readonly MenuAction[] {
+  if (!row.archived && (shownStatus(row.status).busy || row.pending > 0)) return [];
+  return [{ value: "archive", label: row.archived ? "Unarchive" : "Archive", icon: "archive" }];
+}
+
+/** Run an action. The caller handles "rename", because it needs a text field. */
 export async function act(app: App, row: SessionRow, action: string): Promise<void> {
   if (action === "pin") await app.send({ kind: "pin", session: row.id, pinned: !row.pinned });
-  else if (action === "archive") await app.send({ kind: "archive", session: row.id, archived: !row.archived });
+  else if (action === "archive") await archive(app, row);
   else if (action === "stop") await app.send({ kind: "stop", session: row.id });
+  else if (action === "tags") app.asking = { kind: "tags", sessions: [row.id] };
+  else if (action === "export") app.asking = { kind: "export", session: row.id };
+  else if (action === "delete") app.asking = { kind: "delete", sessions: [row.id] };
   else if (action === "fork") app.forking = { session: row.id, at: null };
   else if (action === "resume") {
     const result = await app.send({ kind: "resume", session: row.id });
     const id = result.result["session"];
     if (result.ok && typeof id === "string") app.go({ page: "session", id });
   }
+}
+
+/** Archive or unarchive a session; the message about archiving offers to undo it. */
+async function archive(app: App, row: SessionRow): Promise<void> {
+  const archived = !row.archived;
+  const result = await app.send({ kind: "archive", session: row.id, archived });
+  if (!result.ok || !archived) return;
+  const undo = (): void => void app.send({ kind: "archive", session: row.id, archived: false });
+  app.say(row.live ? "Archived; its process was stopped" : "Archived", "plain", { label: "Undo", act: undo });
 }

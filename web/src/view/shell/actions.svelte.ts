@@ -1,25 +1,25 @@
-/** What the page that is open can do with a key; the shell asks, the page offers. */
+/** The keyboard actions of the open page: the page registers them, the shell runs them. */
 import type { Action } from "../keys.ts";
 
-export type Deeds = Partial<Readonly<Record<Action, () => void>>>;
+export type Actions = Partial<Readonly<Record<Action, () => void>>>;
 
-class PageDeeds {
-  #deeds: Deeds = {};
+class PageActions {
+  #actions: Actions = {};
 
-  /** Offer deeds until the given function is called. */
-  offer(deeds: Deeds): () => void {
-    this.#deeds = deeds;
+  /** Register actions; the returned function removes them. */
+  offer(actions: Actions): () => void {
+    this.#actions = actions;
     return () => {
-      if (this.#deeds === deeds) this.#deeds = {};
+      if (this.#actions === actions) this.#actions = {};
     };
   }
 
-  /** Do it if the page can; false if it cannot. */
+  /** Run an action; false if the page has none by that name. */
   act(action: Action): boolean {
-    const deed = this.#deeds[action];
-    deed?.();
-    return deed !== undefined;
+    const run = this.#actions[action];
+    run?.();
+    return run !== undefined;
   }
 }
 
-export const commandsOf = new PageDeeds();
+export const commandsOf = new PageActions();

@@ -1,22 +1,22 @@
 /**
- * Which card shows which tool, by the tool's exact name; whatever is not here gets the generic one.
+ * Which card shows which tool, by the tool's exact name; any other tool gets the generic card.
  * Tools of MCP servers have names made of three parts, so they are asked for by their beginning.
  */
-import { agent } from "./agent.ts";
-import { bash } from "./bash.ts";
-import type { ToolCard } from "./card.ts";
-import { edit, write } from "./file_change.ts";
-import { generic } from "./generic.ts";
-import { mcp } from "./mcp.ts";
-import { notebook } from "./notebook.ts";
-import { plan } from "./plan.ts";
-import { planMode } from "./plan_mode.ts";
-import { question } from "./question.ts";
-import { read } from "./read.ts";
-import { search } from "./search.ts";
-import { skill } from "./skill.ts";
-import { todo } from "./todo.ts";
-import { fetchPage, searchWeb } from "./web.ts";
+import { agent } from "./agent/agent.ts";
+import { bash } from "./bash/bash.ts";
+import type { ToolCard } from "./base/card.ts";
+import { edit, write } from "./edit/file_change.ts";
+import { generic } from "./generic/generic.ts";
+import { mcp } from "./mcp/mcp.ts";
+import { notebook } from "./notebook/notebook.ts";
+import { plan } from "./plan/plan.ts";
+import { planMode } from "./plan/plan_mode.ts";
+import { question } from "./question/question.ts";
+import { read } from "./read/read.ts";
+import { search } from "./search/search.ts";
+import { skill } from "./agent/skill.ts";
+import { todo } from "./todo/todo.ts";
+import { fetchPage, searchWeb } from "./web/web.ts";
 
 const cards: Readonly<Record<string, ToolCard>> = {
   Agent: agent,

@@ -1,39 +1,39 @@
 /**
- * Whether the conversation follows its end: it does until a hand scrolls up, and again once it is
- * back there.
+ * Whether the conversation follows its end: it does until the user scrolls up, and again after
+ * the user returns to the end.
  *
- * Not every move upwards is a hand's. While rows come in, the list corrects its place by what it
- * had guessed of their heights, and the browser tells of that as of any other scrolling. So for a
- * moment after something has moved by itself, a move counts only if a wheel, a finger, a pointer
- * or a key was seen; otherwise the end is sought anew. At rest every move counts, for a scroll bar
- * or a screen reader leaves no other trace.
+ * Not every scroll event comes from the user. When rows are added, the list corrects its position by
+ * the heights that it had estimated, and the browser reports this like any other scrolling. So for a
+ * moment after such a change, a scroll event counts only with a wheel, touch, pointer or key event;
+ * otherwise the list scrolls to the end again. At rest every scroll event counts, because a scroll
+ * bar or a screen reader causes no other event.
  */
 
 const NEAR_END = 48;
-/** Beyond any end; asking where that is costs a layout. */
+/** Beyond any end; reading the real end would cause a layout. */
 const FAR = 1e9;
 const WISHES = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
-/** Milliseconds for which a hand that was seen still moves: a wheel runs on after the finger has left it. */
+/** Milliseconds for which input still counts: a wheel scrolls on after the finger has left it. */
 const WISH_MS = 600;
-/** Milliseconds for which the list may still correct its place after something has moved. */
+/** Milliseconds for which the list may still correct its position after a change. */
 const STIR_MS = 200;
-/** Pixels that are no move: places are rounded. */
+/** Pixels that do not count as scrolling: positions are rounded. */
 const STILL = 2;
 
 export class Following {
-  /** Whether it follows. */
+  /** Whether the conversation follows its end. */
   on = $state(true);
-  /** Rows that came while it did not. */
+  /** Rows that were added while it did not follow. */
   unseen = $state(0);
   #scroller: HTMLElement | null = null;
   #wishedAt = 0;
   #stirredAt = 0;
   #lastTop = 0;
 
-  /** Watch what scrolls and what is in it, for as long as both are there; gives what ends that. */
+  /** Watch the scroller and its content; returns a function that stops it. */
   watch(scroller: HTMLElement, content: HTMLElement): () => void {
     this.#scroller = scroller;
-    // What grows after it was drawn (code, pictures, an opened card) must not leave the end behind.
+    // Content that grows after it was drawn (code, images, an expanded card) must not hide the end.
     const observer = new ResizeObserver(() => {
       this.stirred();
       if (this.on) this.seek();
@@ -48,17 +48,17 @@ export class Following {
     };
   }
 
-  /** Something has moved by itself. */
+  /** The layout changed without the user. */
   stirred(): void {
     this.#stirredAt = performance.now();
   }
 
-  /** Rows have come at the end. */
+  /** Rows were added at the end. */
   came(rows: number): void {
     if (!this.on) this.unseen += rows;
   }
 
-  /** It has scrolled, whoever did that. */
+  /** The conversation scrolled, for any reason. */
   scrolled({ scrollTop, scrollHeight, clientHeight }: HTMLElement): void {
     if (scrollHeight - scrollTop - clientHeight < NEAR_END) this.on = true;
     else if (scrollTop < this.#lastTop - STILL && this.#isWished()) this.on = false;
@@ -67,12 +67,12 @@ export class Following {
     if (this.on) this.unseen = 0;
   }
 
-  /** Stay where somebody was brought. */
+  /** Stay at the target of a jump. */
   leave(): void {
     this.on = false;
   }
 
-  /** To the end, and follow it. */
+  /** Jump to the end, and follow it. */
   toEnd(): void {
     this.on = true;
     this.unseen = 0;

@@ -1,4 +1,5 @@
-/** What a row of the conversation is called, for whoever hears it. Pure. */
+/** The name of a row of the conversation for a screen reader. Pure. */
+import { groupWords } from "../../core/folding.ts";
 import type { TranscriptRow } from "../../core/rows.ts";
 import { visibleText } from "../parts/visible.ts";
 
@@ -15,6 +16,7 @@ const NAMES: Readonly<Record<string, string>> = {
 export function labelOf(row: TranscriptRow): string {
   if (row.kind === "turn") return "End of the turn";
   if (row.kind === "unsent") return "You, not sent yet";
+  if (row.kind === "group") return groupWords(row);
   const { item } = row;
   if (item.kind === "tool") return visibleText(item.title || item.name);
   return NAMES[item.kind] ?? item.kind;

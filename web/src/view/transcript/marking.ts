@@ -1,4 +1,4 @@
-/** The words somebody looks for, marked in what is drawn of the conversation as that changes. */
+/** Marks the matches of a search in the drawn part of the conversation, as it changes. */
 import { mark, unmark } from "./marks.ts";
 import type { Places } from "./places.svelte.ts";
 
@@ -6,7 +6,7 @@ export class Marking {
   readonly #scroller: () => HTMLElement | undefined;
   readonly #places: Places;
   #words = "";
-  /** The item that one is at. */
+  /** The current match. */
   #item: string | null = null;
   #frame = 0;
 
@@ -15,16 +15,16 @@ export class Marking {
     this.#places = places;
   }
 
-  /** Mark these words, and go to the item that is new. */
+  /** Mark this text, and go to the item if it is another one. */
   take(words: string, item: string | null): void {
     const moved = item !== null && item !== this.#item;
     this.#words = words;
     this.#item = item;
     this.again();
-    if (moved) this.#places.show(item, "seen"); // One goes on typing, or to the next, meanwhile.
+    if (moved) this.#places.show(item, "seen"); // The user keeps typing, or goes to the next match.
   }
 
-  /** Other rows are drawn: mark once more, at most once for each frame. */
+  /** Other rows were drawn: mark again, at most once per frame. */
   again(): void {
     if (this.#frame) return;
     this.#frame = requestAnimationFrame(() => {
@@ -34,7 +34,7 @@ export class Marking {
     });
   }
 
-  /** No more marks; gives the row that one was at, to read on there. */
+  /** Remove the marks; returns the row of the current match, to read on there. */
   end(): HTMLElement | null {
     cancelAnimationFrame(this.#frame);
     const here = this.#here();

@@ -1,10 +1,10 @@
-/** Marks words in what is drawn without touching it: the browser paints ranges, no node is added. */
+/** Marks text without changing the document: the browser paints ranges, and no node is added. */
 
 const MOST = 1_000;
 
-/** Mark every place of some words below a node; those below `here` more strongly. */
+/** Mark every match below a node; those below `here` more strongly. */
 export function mark(root: Element, words: string, here: Element | null): void {
-  if (!("highlights" in CSS)) return; // An older browser: one still jumps from message to message.
+  if (!("highlights" in CSS)) return; // An older browser: jumps still work, without marks.
   const [around, within]: [Range[], Range[]] = [[], []];
   for (const range of places(root, words.toLowerCase())) {
     (here?.contains(range.startContainer) ? within : around).push(range);

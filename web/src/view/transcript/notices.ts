@@ -1,4 +1,5 @@
-/** What happened beside the conversation, in words. Pure. */
+/** Notices of the conversation, in words. Pure. */
+import { limitName, resetTime } from "../../core/limits.ts";
 import { duration, tokens } from "../../core/time.ts";
 import type { Item, NoticeItem } from "../../protocol/transcript.ts";
 import type { IconName } from "../parts/icons.ts";
@@ -6,9 +7,9 @@ import type { IconName } from "../parts/icons.ts";
 export interface NoticeWords {
   readonly icon: IconName;
   readonly title: string;
-  /** A line through the conversation, for what parts before from after. */
+  /** Whether it is drawn as a divider of the conversation. */
   readonly divides: boolean;
-  /** What the person has to do, if only they can. */
+  /** What the user has to do, if nothing else helps. */
   readonly advice?: string;
 }
 
@@ -23,33 +24,33 @@ const SAYINGS: Readonly<Record<string, Say>> = {
   resumed: () => words("restart", "Resumed", true),
   interrupted: () => words("stop", "Stopped by you"),
   retry: (data, _item, now) => words("retry", retry(data, now)),
-  api_error: (_data, item) => ({ ...words("warning", item.text || "The model could not be reached"), ...(isLoginFailure(item) ? { advice: loginAdvice(item.text) } : {}) }),
+  api_error: (_data, item) => ({ ...words("warning", item.text || "Couldn't reach the model"), ...(isLoginFailure(item) ? { advice: loginAdvice(item.text) } : {}) }),
   fallback: (data) => words("info", fallback(data)),
   hook: (data) => words("plug", hook(data)),
-  injected: () => words("info", "The agent added this by itself"),
-  rate_limit: () => words("clock", "Usage limit"),
-  process_ended: () => words("warning", "The agent's process ended", true),
+  injected: () => words("info", "Added automatically by Claude Code"),
+  rate_limit: (data, _item, now) => words("clock", rateLimit(data, now)),
+  process_ended: () => words("warning", "Claude Code exited", true),
 };
 
 const LOG_IN =
-  "The agent is not logged in on the computer that runs this server, or its login is no longer accepted. " +
-  "Open a terminal there, start claude, type /login and follow it; then send your message again. Nothing else helps until then.";
+  "The agent is not signed in on the computer that runs this server, or its login has expired. " +
+  "Open a terminal there, start claude, run /login and follow the steps; then send your message again.";
 
 const ANOTHER_KEY =
-  "The model's service does not accept the API key that the agent uses: ANTHROPIC_API_KEY, or what apiKeyHelper in its settings gives. " +
-  "Put a valid key there on the computer that runs this server and start the server anew, or take the key away and log in with /login; then send your message again.";
+  "The API rejected the key that the agent uses (ANTHROPIC_API_KEY, or the output of apiKeyHelper in its settings). " +
+  "Set a valid key on the computer that runs this server, then restart the server, or remove the key and sign in with /login; then send your message again.";
 
 const LOGIN_OR_KEY =
-  "The model's service did not accept the login or the API key of the agent. On the computer that runs this server, " +
-  "put a valid key into ANTHROPIC_API_KEY if it uses one, else open a terminal, start claude and type /login; then send your message again.";
+  "The API rejected the agent's login or API key. On the computer that runs this server, " +
+  "set a valid ANTHROPIC_API_KEY if the agent uses a key; otherwise open a terminal, start claude and run /login. Then send your message again.";
 
-/** What helps depends on how the agent says who it is, which only the CLI's own words tell. */
-function loginAdvice(said: string): string {
-  if (/invalid api key/i.test(said)) return ANOTHER_KEY;
-  return /\/login/.test(said) ? LOG_IN : LOGIN_OR_KEY;
+/** The advice depends on how the agent authenticates, which only the CLI's own message shows. */
+function loginAdvice(message: string): string {
+  if (/invalid api key/i.test(message)) return ANOTHER_KEY;
+  return /\/login/.test(message) ? LOG_IN : LOGIN_OR_KEY;
 }
 
-/** Whether the model's service did not accept who the CLI says it is: sending again does not help. */
+/** Whether the API rejected the CLI's credentials: sending the message again does not help. */
 export function isLoginFailure(item: Item | undefined): boolean {
   return item?.kind === "notice" && item.notice === "api_error" && item.data["error"] === "authentication_failed";
 }
@@ -73,23 +74,32 @@ function compaction(data: Data): string {
 function retry(data: Data, now: number): string {
   const attempt = number(data, "attempt") ?? 1;
   const most = number(data, "max_retries");
-  const tries = `try ${attempt}${most === null ? "" : ` of ${most}`}`;
   const why = [data["status"], data["error"]].filter(Boolean).join(" ").replaceAll("_", " ");
-  if (data["over"]) return `The model was not reached at once (${why || "no reason"}, ${tries})`;
+  if (data["over"]) return `Recovered after ${attempt} ${attempt === 1 ? "retry" : "retries"}${why ? ` (${why})` : ""}`;
   const until = number(data, "until");
-  const wait = until === null || until <= now ? "" : `, next in ${duration(until - now)}`;
-  return `Trying again: ${tries}${wait}${why ? ` (${why})` : ""}`;
+  const wait = until === null || until <= now ? "" : ` in ${duration(until - now)}`;
+  return `Retrying${wait}, attempt ${attempt}${most === null ? "" : ` of ${most}`}${why ? ` (${why})` : ""}`;
+}
+
+/** Which usage limit, how much of it is used, and when it resets, as far as the CLI says so. */
+function rateLimit(data: Data, now: number): string {
+  const type = typeof data["rateLimitType"] === "string" ? data["rateLimitType"] : "";
+  const name = limitName(type);
+  const used = number(data, "utilization");
+  const state = data["status"] === "rejected" ? " reached" : used === null ? ": nearly reached" : `: ${Math.round(used * 100)}% used`;
+  const resets = number(data, "resetsAt");
+  return `${name}${state}${resets === null ? "" : `, resets ${resetTime(resets, now)}`}`;
 }
 
 function fallback(data: Data): string {
-  if (data["to"]) return `${String(data["to"])} answers instead of ${String(data["from"] ?? "the model")}`;
-  return `${String(data["from"] ?? "The model")} did not answer${data["trigger"] ? ` (${String(data["trigger"])})` : ""}`;
+  if (data["to"]) return data["from"] ? `Switched from ${String(data["from"])} to ${String(data["to"])}` : `Switched to ${String(data["to"])}`;
+  return `${String(data["from"] ?? "The model")} couldn't answer${data["trigger"] ? ` (${String(data["trigger"])})` : ""}`;
 }
 
 function hook(data: Data): string {
   const name = String(data["name"] ?? data["event"] ?? "Hook");
   const outcome = data["outcome"];
-  if (outcome === undefined || outcome === null) return `Hook ${name} runs`;
+  if (outcome === undefined || outcome === null) return `Running hook ${name}`;
   return outcome === "success" ? `Hook ${name}` : `Hook ${name}: ${String(outcome)}`;
 }
 

@@ -1,10 +1,10 @@
-/** Which cards somebody opened or closed; kept beside the rows, which come and go as one scrolls. */
+/** Which cards the user expanded or collapsed; stored apart from the rows, which are removed while the user scrolls. */
 import { SvelteMap } from "svelte/reactivity";
 
 class Opened {
   readonly #chosen = new SvelteMap<string, boolean>();
 
-  /** Whether it was opened or closed; undefined if nobody touched it. */
+  /** Whether the user expanded it (true) or collapsed it (false); undefined if neither. */
   is(key: string): boolean | undefined {
     return this.#chosen.get(key);
   }

@@ -1,16 +1,17 @@
 /**
- * Where somebody is in the conversation, and going elsewhere: the row that has the focus, which stays
- * drawn wherever one scrolls, and the row one was just brought to. Only rows near the screen have
- * nodes, so to go far is to scroll first and to wait for the row.
+ * Where the user is in the conversation, and jumps to other places: the row that has the focus, which
+ * stays drawn while the user scrolls, and the row of the last jump. Only rows near the screen have
+ * nodes, so a far jump scrolls first and waits for the row.
  */
 import { tick } from "svelte";
 import type { VirtualizerHandle } from "virtua/svelte";
+import { rowIndex } from "../../core/folding.ts";
 import type { TranscriptRow } from "../../core/rows.ts";
 import type { Item } from "../../protocol/transcript.ts";
 import type { Following } from "./following.svelte.ts";
 import { opened } from "./opened.svelte.ts";
 
-/** What one moves about in; read anew each time, for all of it changes. */
+/** The list and its rows; read again each time, because all of it changes. */
 export interface Ground {
   readonly session: string;
   readonly rows: readonly TranscriptRow[];
@@ -20,8 +21,8 @@ export interface Ground {
 }
 
 /**
- * How one is brought to a row: `shown` marks it for a moment and gives it the focus, `reached` only
- * the focus and moves no more than it must, `seen` leaves the focus where it is.
+ * How a jump ends: `shown` marks the row for a moment and focuses it, `reached` only focuses it and
+ * scrolls as little as possible, `seen` leaves the focus where it is.
  */
 export type Manner = "shown" | "reached" | "seen";
 
@@ -51,32 +52,35 @@ export class Places {
     return this.#ground.scroller?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`) ?? null;
   }
 
-  /** The first item of what is on the screen. */
+  /** The first visible item. */
   topItem(): string | null {
     const { list, scroller, rows } = this.#ground;
     if (!list || !scroller) return null;
     const from = list.findItemIndex(scroller.scrollTop);
-    return rows.slice(from).find((row) => row.kind === "item")?.id ?? null;
+    return rows.slice(from).find((row) => row.kind === "item" || row.kind === "group")?.id ?? null;
   }
 
-  /** The row of an item, or of the call whose subagent it belongs to. */
+  /** The row of an item, of its group, or of the call whose subagent it belongs to. */
   rowOf(id: string): string {
-    return this.#pathTo(id).at(-1) ?? id;
+    const outermost = this.#pathTo(id).at(-1) ?? id;
+    return this.#ground.rows[rowIndex(this.#ground.rows, outermost)]?.id ?? outermost;
   }
 
-  /** To an item that is here, opened with all it is nested in; false if it is not here. */
+  /** Jump to a loaded item, and expand all items that contain it; false if it is not loaded. */
   show(id: string, how: Manner = "shown"): boolean {
     const path = this.#pathTo(id);
-    const at = this.#ground.rows.findIndex((row) => row.id === path.at(-1));
-    if (at < 0) return false;
+    const at = rowIndex(this.#ground.rows, path.at(-1) ?? id);
+    const row = this.#ground.rows[at];
+    if (!row) return false;
     const { session } = this.#ground;
     for (const parent of path.slice(1)) opened.set(`${session}/${parent}/steps`, true);
+    if (row.kind === "group") opened.set(`${session}/${row.id}/group`, true);
     opened.set(`${session}/${id}`, true);
     void this.bringTo(at, how);
     return true;
   }
 
-  /** The place of the prompt before or after what is on the screen; -1 if there is none. */
+  /** The index of the prompt before or after the visible part; -1 if there is none. */
   promptFrom(step: 1 | -1): number {
     const { list, scroller, rows } = this.#ground;
     if (!list || !scroller) return -1;
@@ -90,7 +94,7 @@ export class Places {
     return -1;
   }
 
-  /** From the row with the focus, else from what is on the screen, to the next one. */
+  /** Move from the focused row, or from the visible part, to the next row. */
   step(by: 1 | -1): void {
     const { list, scroller, rows } = this.#ground;
     if (!list || !scroller) return;
@@ -112,14 +116,14 @@ export class Places {
     setTimeout(() => this.shown === row.id && (this.shown = null), SHOWN_MS);
   }
 
-  /** The list moves its rows about, and a node that is moved loses the focus: give it back. */
+  /** The list moves its nodes, and a node that is moved loses the focus: restore it. */
   holdFocus(): void {
     if (this.focused !== null && document.activeElement === document.body) {
       this.drawn(this.focused)?.focus({ preventScroll: true });
     }
   }
 
-  /** A row far away is drawn when the list has come to it, some frames later. */
+  /** A distant row is drawn some frames after the list has scrolled to it. */
   async #whenDrawn(id: string): Promise<void> {
     await tick();
     for (let frames = 0; frames < MOST_FRAMES && !this.drawn(id); frames += 1) {
@@ -127,15 +131,15 @@ export class Places {
     }
   }
 
-  /** An item and what it is nested in, the innermost first. */
+  /** An item and the items that contain it, the innermost first. */
   #pathTo(id: string): readonly string[] {
     const { items } = this.#ground;
     const path = [id];
-    let item = items.find((one) => one.id === id);
+    let item = items.find((entry) => entry.id === id);
     while (item?.parent) {
       const parent = item.parent;
       path.push(parent);
-      item = items.find((one) => one.id === parent);
+      item = items.find((entry) => entry.id === parent);
     }
     return path;
   }

@@ -1,19 +1,19 @@
-/** What stands in the one line of a tool call, and how it is called aloud. Pure. */
+/** The text of the line of a tool call, and its accessible name. Pure. */
 import { pieceEnd } from "../../core/pieces.ts";
-import { shownDirection } from "../markdown/text.ts";
+import { shownDirection } from "../parts/text.ts";
 import { visibleText } from "../parts/visible.ts";
 
-/** Letters; no line is so wide, and a command may have a megabyte. */
+/** Characters; no line is wider, and a command may have a megabyte. */
 const LONGEST = 400;
 
-/** As much of a text as a line can hold, with no letter cut in two. */
+/** The beginning of a text that fits a line, without splitting a character. */
 export function shortLine(text: string): string {
   return text.length <= LONGEST ? text : `${text.slice(0, pieceEnd(text, 0, LONGEST))}…`;
 }
 
 /**
- * The name of a call. In words that are read as prose only what turns the line around is shown;
- * in a command or a path nothing may hide, and each letter stands where it is stored.
+ * The name of a call. In prose, only direction-changing characters are made visible; in a command or
+ * a path, every hidden character is visible, and the characters are in their stored order.
  */
 export function callName(label: string, target: string, prose: boolean): string {
   return `${visibleText(label)} ${prose ? shownDirection(target) : visibleText(target)}`.trim();

@@ -1,4 +1,4 @@
-/** What a turn said and did, found from the end, where most of what is asked for stands. Pure. */
+/** The items of a turn, searched from the end, because the last turns are requested most. Pure. */
 import type { TranscriptRow } from "../../core/rows.ts";
 import type { Item, TextItem } from "../../protocol/transcript.ts";
 
@@ -8,7 +8,7 @@ export function lastOf(rows: readonly TranscriptRow[], turn: string): string | n
   return null;
 }
 
-/** The words of a turn, in order. */
+/** The texts of a turn, in order. */
 export function textsOf(rows: readonly TranscriptRow[], turn: string): readonly TextItem[] {
   return [...backFrom(rows, turn)].filter((item) => item.kind === "text").reverse();
 }
@@ -17,8 +17,10 @@ export function textsOf(rows: readonly TranscriptRow[], turn: string): readonly 
 function* backFrom(rows: readonly TranscriptRow[], turn: string): Generator<Item> {
   for (let at = rows.length - 1, begun = false; at >= 0; at -= 1) {
     const row = rows[at];
-    if (row?.kind !== "item") continue;
-    if (row.item.turn === turn) yield ((begun = true), row.item);
-    else if (begun && row.item.turn !== null) return;
+    if (row?.kind !== "item" && row?.kind !== "group") continue;
+    for (const item of row.kind === "item" ? [row.item] : row.items.toReversed()) {
+      if (item.turn === turn) yield ((begun = true), item);
+      else if (begun && item.turn !== null) return;
+    }
   }
 }

@@ -1,0 +1,26 @@
+/** Links from a path in the conversation to the files page. Pure. */
+import { pathOf } from "./routes.ts";
+
+const LONGEST = 200;
+const BARE = new Set("c cc cfg conf cpp cs css csv go h html ini ipynb java js json jsx kt lock lua md mjs php py rb rs scss sh sql svelte swift toml ts tsx txt vue xml yaml yml".split(" "));
+/** Endings of names that are taken for files although no folder stands before them. */
+
+/** A path and a line in a short text such as `src/app.py:42`; null if it is something else. */
+export function namedFile(text: string): { readonly path: string; readonly line: number } | null {
+  if (text.length > LONGEST || !/^[\w@.+/-]+(?::\d{1,7})?$/.test(text)) return null;
+  const colon = text.indexOf(":");
+  const path = (colon < 0 ? text : text.slice(0, colon)).replace(/^\.\//, "");
+  const line = colon < 0 ? 0 : Number(text.slice(colon + 1));
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const dot = name.lastIndexOf(".");
+  const ending = dot < 0 ? "" : name.slice(dot + 1);
+  if (path.split("/").includes("..") || !/^[A-Za-z]\w{0,9}$/.test(ending)) return null;
+  const nested = path.includes("/") && !path.endsWith("/");
+  return nested || (dot > 0 && BARE.has(ending.toLowerCase())) ? { path, line } : null;
+}
+
+/** The address of a file of a session. */
+export function fileAddress(session: string, path: string, line = 0): string {
+  const query = `path=${encodeURIComponent(path)}${line > 0 ? `&line=${line}` : ""}`;
+  return pathOf({ page: "files", id: session, query });
+}

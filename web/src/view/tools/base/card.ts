@@ -1,0 +1,46 @@
+/**
+ * What a tool card is. The transcript draws the frame (icon, name, target, outcome, the button that
+ * opens it, the boundary that catches errors); a card only has the texts and the body.
+ */
+import type { Component } from "svelte";
+import type { Item, Task, ToolItem } from "../../../protocol/transcript.ts";
+import type { SendIntent } from "../../../core/client.ts";
+import type { IconName } from "../../parts/icons.ts";
+
+/** A word or figure at the end of the line, as `84 lines` or `+2`. */
+export interface Outcome {
+  readonly text: string;
+  readonly tone: "plain" | "ok" | "bad" | "run" | "accent";
+}
+
+/** What the body of a card is given. It never changes the model: it shows, and sends intents. */
+export interface ToolBodyProps {
+  readonly item: ToolItem;
+  /** The session's folder, to show paths below it short. */
+  readonly cwd: string | null;
+  /** What a subagent did below this call; empty for other tools. */
+  readonly children: readonly Item[];
+  /** The server's id of the session. */
+  readonly session: string;
+  readonly send: SendIntent;
+}
+
+export interface ToolCard {
+  readonly icon: IconName;
+  /** The name of the tool as a person reads it; without it the item's own title is taken. */
+  readonly label?: (item: ToolItem) => string;
+  /** The subject of the call in one line: a path, a command, a question. `tasks` returns the model's list. */
+  readonly target: (item: ToolItem, cwd: string | null, tasks: () => readonly Task[]) => string;
+  /**
+   * Whether the target is prose. By default it is code: set in the fixed-width font, with
+   * whatever could hide in it made visible.
+   */
+  readonly plainTarget?: boolean;
+  /** How it came out, in a word or two; the frame adds the time and the state itself. */
+  readonly outcome: (item: ToolItem) => readonly Outcome[];
+  /** What a denied call is called; "denied" without it. */
+  readonly denied?: string;
+  /** Whether the card is open before the user opens or closes it. */
+  readonly opens: (item: ToolItem) => boolean;
+  readonly body: Component<ToolBodyProps>;
+}
