@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import report, rounds, traffic
+from bench import report, results, rounds, traffic
 from bench.peers import CONTENDERS, Contender, PeerUnavailable
 from bench.rounds import RunFailed, Runs
 from bench.traffic import Traffic
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     OUT.mkdir(exist_ok=True)
     try:
         contenders = [CONTENDERS[name](OUT, say) for name in arguments.only or CONTENDERS]
-        outcomes = [_measure(one, contenders, count) for one in _traffics(sizes)]
+        outcomes = [_measure(item, contenders, count) for item in _traffics(sizes)]
     except (PeerUnavailable, RunFailed) as problem:
         say(str(problem))
         return 1
@@ -44,9 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print("", *map(report.verdicts, outcomes), sep="\n")
     say(f"done; {report.load()}")
+    matches = [report.as_data(outcome) for outcome in outcomes]
+    if arguments.save:
+        results.save("reading", matches)
+        say(f"the figures are in {results.FILE}")
     if arguments.json is not None:
-        found = [report.as_data(outcome) for outcome in outcomes]
-        arguments.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+        arguments.json.write_text(json.dumps(matches, indent=1) + "\n", "utf-8")
         say(f"all figures are in {arguments.json}")
     return 0
 
@@ -61,6 +64,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="little traffic, one round")
     parser.add_argument("--rounds", type=_positive, metavar="N", help="how often each one runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too")
+    parser.add_argument("--save", action="store_true", help="replace them in bench/results.json")
     parser.add_argument(
         "--only", nargs="+", choices=tuple(CONTENDERS), metavar="NAME", help=", ".join(CONTENDERS)
     )

@@ -144,10 +144,10 @@ def _digest(pins: Path) -> str:
 
 
 def _run(*command: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(
+    completed = subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S
     )
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-1500:]
-        raise PeerUnavailable(f"{' '.join(command)} ended with {done.returncode}:\n{said}")
-    return done.stdout
+    if completed.returncode:
+        output = (completed.stderr or completed.stdout).strip()[-1500:]
+        raise PeerUnavailable(f"{' '.join(command)} ended with {completed.returncode}:\n{output}")
+    return completed.stdout

@@ -118,7 +118,7 @@ def _delivered(runs: Runs) -> str:
 
 def _times(runs: Runs, outcome: list[Runs]) -> float | None:
     """How many times Fairlead's time somebody takes; None if Fairlead did not take part."""
-    for ours in outcome:
-        if ours.contender.name == "Fairlead":
-            return runs.micros_median / ours.micros_median
+    for actual in outcome:
+        if actual.contender.name == "Fairlead":
+            return runs.micros_median / actual.micros_median
     return None

@@ -88,7 +88,7 @@ def run(contender: Contender, agent: Path, *flags: str) -> Measurement:
             "PYTHONPATH": str(Path(__file__).parent.parent),
             "TMPDIR": home,
         }
-        done = subprocess.run(
+        completed = subprocess.run(
             contender.command(agent, *flags),
             cwd=home,
             env=env,
@@ -96,18 +96,18 @@ def run(contender: Contender, agent: Path, *flags: str) -> Measurement:
             text=True,
             timeout=RUN_TIMEOUT_S,
         )
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-1500:]
-        raise RunFailed(f"{contender.name} ended with {done.returncode}:\n{said}")
-    return measurement.read(done.stdout)
+    if completed.returncode:
+        output = (completed.stderr or completed.stdout).strip()[-1500:]
+        raise RunFailed(f"{contender.name} ended with {completed.returncode}:\n{output}")
+    return measurement.read(completed.stdout)
 
 
 def check_counts(
     contenders: list[Contender], seen: list[Measurement], timed: list[Measurement]
 ) -> None:
     """Raise unless everybody delivered as many messages as when they were looked at."""
-    for contender, look, one in zip(contenders, seen, timed, strict=True):
-        if one.messages != look.messages:
+    for contender, look, item in zip(contenders, seen, timed, strict=True):
+        if item.messages != look.messages:
             raise RunFailed(
-                f"{contender.name} delivered {one.messages:,} messages, {look.messages:,} before"
+                f"{contender.name} delivered {item.messages:,} messages, {look.messages:,} before"
             )

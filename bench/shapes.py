@@ -68,10 +68,10 @@ class Source:
 
     def words(self, count: int) -> str:
         """A few words of prose, each with a space before it."""
-        words = "".join(f" {word}" for word in self._random.choices(self._words, k=count))
+        text = "".join(f" {choice}" for choice in self._random.choices(self._words, k=count))
         if self._random.random() < NOT_ASCII_SHARE:
-            words += self._random.choice(NOT_ASCII)
-        return words
+            text += self._random.choice(NOT_ASCII)
+        return text
 
     def code(self, size: int) -> str:
         """Lines of code, of about `size` characters together."""
@@ -162,8 +162,8 @@ def tool_use(step: int) -> Line:
 def tool_result(source: Source, step: int, size: int) -> Line:
     """What that tool gave back, told twice: for the model, and in the tool's own shape."""
     tell = (_read, _bash, _grep, _edit)[step % 4]
-    said, told = tell(_path(step), source.code(size))
-    result = {"tool_use_id": _tool_use_id(step), "type": "tool_result", "content": said}
+    output, reported = tell(_path(step), source.code(size))
+    result = {"tool_use_id": _tool_use_id(step), "type": "tool_result", "content": output}
     decision = {"decision": "accept", "source": "config", "reason_type": "rule"}
     return {
         "type": "user",
@@ -171,7 +171,7 @@ def tool_result(source: Source, step: int, size: int) -> Line:
         "parent_tool_use_id": None,
         **_ids(source),
         "timestamp": TIMESTAMP,
-        "tool_use_result": told,
+        "tool_use_result": reported,
         "tool_result_meta": [{"id": _tool_use_id(step), "permission_decision": decision}],
     }
 

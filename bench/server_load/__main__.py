@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import report
+from bench import report, results
 from bench.server_load.load import Plan, run
 
 __all__ = ["main"]
@@ -28,6 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         figures = asyncio.run(run(plan, Path(folder), say))
     print(f"\n{figures.table()}")
     say(f"done; {report.load()}")
+    if arguments.save:
+        results.save("server", {**figures.summary(), "machine": report.machine()})
+        say(f"the figures are in {results.FILE}")
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(figures.as_data(), indent=1) + "\n", "utf-8")
         say(f"all figures are in {arguments.json}")
@@ -46,6 +49,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sockets", type=int, default=FULL.sockets, metavar="N")
     parser.add_argument("--pace", type=float, default=FULL.lines_per_s, metavar="LINES_PER_S")
     parser.add_argument("--seconds", type=float, default=FULL.seconds, metavar="S")
+    parser.add_argument("--save", action="store_true", help="replace them in bench/results.json")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too")
     return parser.parse_args(argv)
 

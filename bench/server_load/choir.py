@@ -103,11 +103,11 @@ class Agent(asyncio.Protocol):
         request_id = f"{self._session}/{beat.asks['tool_use_id']}"
         answer: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._answers[request_id] = answer
-        asked = time.monotonic()
+        request = time.monotonic()
         line = {"type": "control_request", "request_id": request_id, "request": beat.asks}
         self._write_object(line)
         answered = await answer
-        self._counts.permissions[request_id] = (asked, answered)
+        self._counts.permissions[request_id] = (request, answered)
         return answered
 
     def _write_object(self, message: dict[str, Any]) -> None:
@@ -148,8 +148,10 @@ async def _writable(pipe: int) -> None:
 
 
 def _yes(request: dict[str, Any]) -> dict[str, Any]:
-    asked = request["request"]
-    response = {"mode": asked["mode"]} if asked["subtype"] == "set_permission_mode" else {}
+    cli_request = request["request"]
+    response = (
+        {"mode": cli_request["mode"]} if cli_request["subtype"] == "set_permission_mode" else {}
+    )
     body = {"subtype": "success", "request_id": request["request_id"], "response": response}
     return {"type": "control_response", "response": body}
 
@@ -178,8 +180,8 @@ class Choir:
     async def _play(self, line: socket.socket) -> None:
         with line:
             await _readable(line)
-            said, (stdin, stdout), _, _ = socket.recv_fds(line, 65536, 2)
-            flags = said.decode().rstrip("\n").split("\0")
+            output, (stdin, stdout), _, _ = socket.recv_fds(line, 65536, 2)
+            flags = output.decode().rstrip("\n").split("\0")
             os.set_blocking(stdout, False)
             agent = Agent(self._script, self.counts, _session_of(flags), stdout)
             loop = asyncio.get_running_loop()
@@ -193,7 +195,7 @@ class Choir:
 
 
 def _session_of(flags: list[str]) -> str:
-    return next(one.split("=", 1)[1] for one in flags if one.startswith("--session-id="))
+    return next(flag.split("=", 1)[1] for flag in flags if flag.startswith("--session-id="))
 
 
 async def obey(tell: Callable[[], object]) -> None:

@@ -27,7 +27,7 @@ class Times:
     def row(self) -> str:
         """A row of the table."""
         shares = (self.percentile(share) * 1e3 for share in (0.5, 0.9, 0.99))
-        cells = (*(f"{one:.1f}" for one in shares), f"{self.percentile(1.0) * 1e3:.1f}")
+        cells = (*(f"{item:.1f}" for item in shares), f"{self.percentile(1.0) * 1e3:.1f}")
         return f"| {self.name} | {len(self.seconds):,} | " + " | ".join(cells) + " |"
 
 
@@ -75,11 +75,36 @@ class Figures:
     @property
     def worst_p99(self) -> float:
         """The slowest of the round trips, in seconds."""
-        return max(one.percentile(0.99) for one in self.times)
+        return max(time.percentile(0.99) for time in self.times)
 
     def as_data(self) -> dict[str, Any]:
         """Everything, for programs."""
         return {**asdict(self), "complete": self.complete}
+
+    def summary(self) -> dict[str, Any]:
+        """The figures without every single time."""
+        return {
+            "sessions": self.sessions,
+            "sockets": self.sockets,
+            "lines_per_s": self.lines_per_s,
+            "micros_per_line": 1e6 * self.server_cpu * self.seconds / max(1, self.lines),
+            "frames_per_s": self.frames / max(1e-9, self.seconds),
+            "idle_cpu": self.idle_cpu,
+            "idle_mib": _mib(self.rss_bare),
+            "kib_per_session": self._per_session(),
+            "kib_per_socket": self._per_socket(),
+            "complete": self.complete,
+            "round_trips": [
+                {
+                    "name": time.name,
+                    "count": len(time.seconds),
+                    "p50_ms": 1e3 * time.percentile(0.5),
+                    "p99_ms": 1e3 * time.percentile(0.99),
+                }
+                for time in self.times
+                if time.seconds  # A short run may have no permission request.
+            ],
+        }
 
     def table(self) -> str:
         """Everything, for people."""
@@ -97,7 +122,7 @@ class Figures:
             "",
             "| control round trip | count | p50, ms | p90, ms | p99, ms | slowest, ms |",
             "|---|---:|---:|---:|---:|---:|",
-            *(one.row() for one in self.times),
+            *(time.row() for time in self.times),
             "",
             "| the server | |",
             "|---|---:|",

@@ -23,12 +23,15 @@ from bench.server_load.figures import Figures, Times
 from bench.server_load.follower import Tally
 from bench.server_load.orders import Orders
 from bench.server_load.people import Person
-from bench.server_load.processes import Helper, Server, environment, make_launcher
+from bench.server_load.processes import SOURCE, Helper, Server, environment, make_launcher
 
 __all__ = ["Plan", "run"]
 
 LINES_IN_STEP = 43
 """Of an agent, on average (`bench.traffic`)."""
+
+SOCKETS_OF_DEVICE = 30
+"""Below the server's limit for one device."""
 
 STARTING_AT_ONCE = 8
 STARTING_PAUSE_S = 0.1
@@ -66,8 +69,11 @@ class Plan:
 class Run:
     """Everything that one run holds on to."""
 
-    def __init__(self, plan: Plan, folder: Path, ending: AsyncExitStack) -> None:
+    def __init__(
+        self, plan: Plan, folder: Path, ending: AsyncExitStack, source: Path = SOURCE
+    ) -> None:
         self.plan = plan
+        self.source = source
         self.ending = ending
         self.folder = folder
         self.project = folder / "project"
@@ -97,7 +103,7 @@ class Run:
         self.ending.push_async_callback(self.choir.end)
         await self.choir.ready()
         launcher = make_launcher(self.folder, door)
-        self.server = await Server.start(self.folder, launcher, self.project)
+        self.server = await Server.start(self.folder, launcher, self.project, source=self.source)
         self.ending.push_async_callback(self.server.end)
         self.crowd = await Helper.start("crowd", env=env)
         self.ending.push_async_callback(self.crowd.end)
@@ -131,7 +137,8 @@ class Run:
             self.actors.append(await self._person(session))
         lookers = plan.sockets - plan.askers - plan.actors - 1
         spread = [self.sessions[number % len(self.sessions)] for number in range(lookers)]
-        orders = {"port": self.server.port, "token": self.server.token, "sessions": spread}
+        tokens = await self.server.pair(math.ceil(lookers / SOCKETS_OF_DEVICE))
+        orders = {"port": self.server.port, "tokens": tokens, "sessions": spread}
         self.crowd.say(json.dumps(orders))
         await self.crowd.ready()
         self.figures.rss_sockets = self.server.usage().rss
@@ -158,17 +165,17 @@ class Run:
                 )
                 await asyncio.sleep(STARTING_PAUSE_S)
 
-        await asyncio.gather(*(prompt(*one) for one in enumerate(self.sessions)))
+        await asyncio.gather(*(prompt(*actor) for actor in enumerate(self.sessions)))
         await self._until("turns_begun", plan.sessions)
         await asyncio.sleep(plan.warm_s)
         before = await self._counted()
         began = time.monotonic()
-        acting = [asyncio.create_task(self._act(one, began)) for one in self.actors]
+        acting = [asyncio.create_task(self._act(actor, began)) for actor in self.actors]
         taken = [pair for some in await asyncio.gather(*acting) for pair in some]
         ended = time.monotonic()
         self._note_load(before, await self._counted(), ended - began)
         for name in ("pin", "set_mode"):
-            seconds = tuple(one for kind, one in taken if kind == name)
+            seconds = tuple(actor for kind, actor in taken if kind == name)
             self.figures.times.append(Times(ACTS[name], seconds))
         await self._until("turns_ended", plan.sessions)
         await self._note_permissions(began, ended)
@@ -199,20 +206,22 @@ class Run:
         figures.crowd_cpu = (after.crowd_cpu - before.crowd_cpu) / seconds
 
     async def _note_permissions(self, began: float, ended: float) -> None:
-        told = await self.choir.told()
-        shown = {name: at for one in self.deciders for name, at in one.shown.items()}
-        asked = {
-            name: times for name, times in told["permissions"].items() if began <= times[0] <= ended
+        reported = await self.choir.told()
+        shown = {name: at for decider in self.deciders for name, at in decider.shown.items()}
+        request = {
+            name: times
+            for name, times in reported["permissions"].items()
+            if began <= times[0] <= ended
         }
-        to_people = tuple(shown[name] - times[0] for name, times in asked.items())
-        all_the_way = tuple(times[1] - times[0] for times in asked.values())
+        to_people = tuple(shown[name] - times[0] for name, times in request.items())
+        all_the_way = tuple(times[1] - times[0] for times in request.values())
         self.figures.times.append(Times("a permission is asked, until it is shown", to_people))
         self.figures.times.append(
             Times("a permission is asked, until the answer is on stdin", all_the_way)
         )
-        self.figures.permissions = len(told["permissions"])
-        self.figures.turns = told["turns_ended"]
-        self.figures.late_s = told["late_s"]
+        self.figures.permissions = len(reported["permissions"])
+        self.figures.turns = reported["turns_ended"]
+        self.figures.late_s = reported["late_s"]
 
     # The end
 
@@ -224,22 +233,22 @@ class Run:
         async with asyncio.timeout(SETTLE_S):
             while True:
                 ends = await self._ends()
-                told = await self.crowd.told()
-                where = [(name, seq) for name, seq in told["positions"] if name in ends]
-                mine = (*self.deciders, *self.actors)
+                reported = await self.crowd.told()
+                where = [(name, seq) for name, seq in reported["positions"] if name in ends]
+                first = (*self.deciders, *self.actors)
                 where += [
                     (name.decode(), seq)
-                    for one in mine
-                    for name, seq in one.positions.items()
+                    for item in first
+                    for name, seq in item.positions.items()
                     if name.decode() in ends
                 ]
                 figures.behind = sum(1 for name, seq in where if seq != ends[name])
                 if not figures.behind:
                     break
                 await asyncio.sleep(0.5)
-        figures.gaps = told["gaps"] + self.tally.gaps
-        figures.closed = told["closed"] + self.tally.closed
-        figures.errors = [*told["errors"], *self.tally.errors]
+        figures.gaps = reported["gaps"] + self.tally.gaps
+        figures.closed = reported["closed"] + self.tally.closed
+        figures.errors = [*reported["errors"], *self.tally.errors]
 
     async def _ends(self) -> dict[str, int]:
         """Where each session ends now, as somebody sees who has just come."""
@@ -265,8 +274,8 @@ class Run:
         """Wait until the agents have counted so many of something."""
         async with asyncio.timeout(self.plan.seconds + SETTLE_S):
             while True:
-                told = await self.choir.told()
-                if told[what] >= count:
+                reported = await self.choir.told()
+                if reported[what] >= count:
                     return
                 await asyncio.sleep(0.1)
 
@@ -302,20 +311,20 @@ def _uuid(number: int) -> str:
     return shapes.Source(seed=1000 + number).uuid()
 
 
-async def run(plan: Plan, folder: Path, say: Say) -> Figures:
-    """Measure once."""
+async def run(plan: Plan, folder: Path, say: Say, *, source: Path = SOURCE) -> Figures:
+    """Measure the server of one source tree once."""
     async with AsyncExitStack() as ending:
-        one = Run(plan, folder, ending)
-        await one.start()
+        item = Run(plan, folder, ending, source)
+        await item.start()
         say(f"opening {plan.sessions} sessions")
-        await one.open_sessions()
+        await item.open_sessions()
         say(f"connecting {plan.sockets} sockets")
-        await one.open_sockets()
+        await item.open_sockets()
         say("resting")
-        await one.rest()
+        await item.rest()
         say(f"working for {plan.seconds + 2 * plan.warm_s:.0f} s")
-        await one.work()
+        await item.work()
         say("checking that everybody got everything")
-        await one.check()
+        await item.check()
         say("ending")
-    return one.figures
+    return item.figures

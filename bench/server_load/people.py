@@ -103,9 +103,9 @@ class Person:
             "decision": "allow",
         }
         n, answer = self._ask("decide", fields)
-        answer.add_done_callback(lambda done: self._told(row["id"], done))
+        answer.add_done_callback(lambda completed: self._told(row["id"], completed))
         self._at().say({"type": "intent", "n": n, "intent": {"kind": "decide", **fields}})
 
-    def _told(self, request: str, done: asyncio.Future[tuple[dict[str, Any], float]]) -> None:
-        if not done.cancelled() and done.result()[0]["ok"]:
+    def _told(self, request: str, completed: asyncio.Future[tuple[dict[str, Any], float]]) -> None:
+        if not completed.cancelled() and completed.result()[0]["ok"]:
             self.decided.add(request)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from bench.server_load import understudy
 
-__all__ = ["Helper", "Server", "Usage", "make_launcher"]
+__all__ = ["SOURCE", "Helper", "Server", "Usage", "make_launcher"]
 
 START_S = 60.0
 END_S = 60.0
@@ -32,6 +32,7 @@ _LINK = re.compile(r"(http://[^/\s]+)/#code=(\S+)")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src"
 
 
 class Usage(NamedTuple):
@@ -96,14 +97,18 @@ class Helper:
 class Server:
     """A `fairlead serve`, and the token of its owner."""
 
-    def __init__(self, process: Process, port: int, token: str) -> None:
+    def __init__(self, process: Process, port: int, token: str, folder: Path, source: Path) -> None:
         self._process = process
         self.port = port
         self.token = token
+        self._folder = folder
+        self._source = source
 
     @classmethod
-    async def start(cls, folder: Path, agent: Path, project: Path) -> Server:
-        """Start one and pair with it."""
+    async def start(
+        cls, folder: Path, agent: Path, project: Path, *, source: Path = SOURCE
+    ) -> Server:
+        """Start the code of `source` and pair with it."""
         command = (
             *(
                 sys.executable,
@@ -117,7 +122,7 @@ class Server:
             *("--agent", str(agent), "--data", str(folder / "data"), "--root", str(project)),
         )
         process = await asyncio.create_subprocess_exec(
-            *command, cwd=project, stdout=PIPE, env=environment(folder)
+            *command, cwd=project, stdout=PIPE, env=environment(folder, source)
         )
         try:
             base, code = await _link_of(process)
@@ -127,11 +132,30 @@ class Server:
                 process.kill()
                 await process.wait()
             raise
-        return cls(process, int(base.rpartition(":")[2]), token)
+        return cls(process, int(base.rpartition(":")[2]), token, folder, source)
+
+    async def pair(self, count: int) -> list[str]:
+        """The tokens of so many further devices; one device may have few sockets."""
+        tokens = []
+        for _ in range(count):
+            command = (sys.executable, "-m", "fairlead.commands.main", "link")
+            process = await asyncio.create_subprocess_exec(
+                *(*command, "--data", str(self._folder / "data")),
+                stdout=PIPE,
+                env=environment(self._folder, self._source),
+            )
+            base, code = await _link_of(process)
+            await _ended(process)
+            tokens.append(await asyncio.to_thread(_pair, base, code))
+        return tokens
 
     def usage(self) -> Usage:
         """What it takes."""
         return usage_of(self._process.pid)
+
+    def cpu_s(self) -> float:
+        """Its CPU time so far, all threads, exact to the nanosecond."""
+        return cpu_of(self._process.pid)
 
     @property
     def pid(self) -> int:
@@ -143,10 +167,10 @@ class Server:
         text = await asyncio.to_thread(
             _get, f"http://127.0.0.1:{self.port}/api/metrics", self.token
         )
-        found = re.search(rf"^{name} (\S+)$", text, re.MULTILINE)
-        if found is None:
+        matches = re.search(rf"^{name} (\S+)$", text, re.MULTILINE)
+        if matches is None:
             raise RuntimeError(f"the server has no {name}")
-        return float(found[1])
+        return float(matches[1])
 
     async def end(self) -> None:
         """End it as Ctrl-C does."""
@@ -154,13 +178,13 @@ class Server:
         await _ended(self._process)
 
 
-def environment(folder: Path) -> dict[str, str]:
+def environment(folder: Path, source: Path = SOURCE) -> dict[str, str]:
     """The environment of everything that is started here: nothing of the user's."""
     return {
         "HOME": str(folder),
         "LANG": "C.UTF-8",
         "PATH": os.defpath,
-        "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "src"))),
+        "PYTHONPATH": os.pathsep.join((str(source), str(ROOT))),
         "TMPDIR": str(folder),
     }
 
@@ -181,16 +205,22 @@ def usage_of(pid: int) -> Usage:
     return Usage(rss=pages * _PAGE, cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS)
 
 
+def cpu_of(pid: int) -> float:
+    """CPU time of the running threads of a process, in seconds; `usage_of` counts in ticks of 10 ms."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+
 async def _link_of(process: Process) -> tuple[str, str]:
     assert process.stdout is not None
-    said = ""
+    output = ""
     async with asyncio.timeout(START_S):
         while line := (await process.stdout.readline()).decode():
-            said += line
-            found = _LINK.search(line)
-            if found is not None:
-                return found[1], found[2]
-    raise RuntimeError(f"the server did not start: {said}")
+            output += line
+            matches = _LINK.search(line)
+            if matches is not None:
+                return matches[1], matches[2]
+    raise RuntimeError(f"the server did not start: {output}")
 
 
 def _pair(base: str, code: str) -> str:

@@ -51,8 +51,8 @@ def _written(line: shapes.Line) -> bytes:
 
 
 def _id_in(line: bytes) -> bytes:
-    found: str = json.loads(line)["session_id"]
-    return found.encode()
+    matches: str = json.loads(line)["session_id"]
+    return matches.encode()
 
 
 def _question(line: shapes.Line) -> dict[str, Any] | None:

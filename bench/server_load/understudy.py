@@ -30,7 +30,9 @@ def main() -> None:
         return
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     line.connect(path)
-    socket.send_fds(line, [b"\0".join(os.fsencode(one) for one in arguments) + b"\n"], [0, 1])
+    socket.send_fds(
+        line, [b"\0".join(os.fsencode(argument) for argument in arguments) + b"\n"], [0, 1]
+    )
     os.dup2(line.fileno(), 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.execvp("cat", ["cat"])

@@ -75,14 +75,14 @@ def test_text_deltas_are_as_many_as_asked_for_and_about_300_bytes_long(deltas: T
         and isinstance(message.event.delta, TextDelta)
     ]
     assert len(found) == 300
-    assert 285 <= sum(len(one.raw) for one in found) / len(found) <= 315
+    assert 285 <= sum(len(entry.raw) for entry in found) / len(found) <= 315
 
 
 def test_every_step_of_a_session_brings_a_tool_result_of_12_kb(session: Traffic) -> None:
-    results = [one for one in decode_lines([*lines_of(session)]) if isinstance(one, User)]
+    results = [entry for entry in decode_lines([*lines_of(session)]) if isinstance(entry, User)]
     assert len(results) == 8
-    assert all(len(json.dumps(one.tool_use_result)) >= 12 * 1024 for one in results)
-    assert all(one.message.content for one in results)
+    assert all(len(json.dumps(result.tool_use_result)) >= 12 * 1024 for result in results)
+    assert all(result.message.content for result in results)
 
 
 def test_a_traffic_begins_with_an_init_and_ends_with_a_result(either: Traffic) -> None:
@@ -175,5 +175,5 @@ def _told(messages: int, cpu_s: float, kinds: dict[str, int] | None = None) -> M
 
 def _runs(poured: Traffic, name: str, kinds: dict[str, int], seconds: tuple[float, ...]) -> Runs:
     contender = Contender(name=name, version="1.0", runtime="Python", start=())
-    timed = tuple(_told(sum(kinds.values()), one) for one in seconds)
+    timed = tuple(_told(sum(kinds.values()), second) for second in seconds)
     return Runs(contender, poured, _told(sum(kinds.values()), 1.0, kinds), timed)

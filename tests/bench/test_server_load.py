@@ -34,7 +34,7 @@ async def test_every_socket_gets_everything_and_every_question_is_answered(
     assert figures.complete
     assert figures.turns == PLAN.sessions
     assert figures.permissions >= 2 * PLAN.askers
-    assert [len(one.seconds) > 0 for one in figures.times] == [True] * 4
+    assert [len(time.seconds) > 0 for time in figures.times] == [True] * 4
     assert figures.lines > PLAN.sessions * PLAN.seconds
     assert figures.frames > PLAN.sockets
     assert 0 < figures.rss_bare <= figures.rss_end
