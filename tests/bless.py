@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fairlead.server.typescript import FOLDER, write
+from fairlead.server.protocol.typescript import FOLDER, write
 
 ROOT = Path(__file__).parents[1]
 

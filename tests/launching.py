@@ -26,11 +26,11 @@ def python_launcher(path: Path, program: Path, *arguments: object, before: str =
 
 def run_python(program: str) -> tuple[str, str]:
     """What a program of its own process prints, and what it complains of."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
         timeout=60,
         env={"PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    return done.stdout, done.stderr
+    return completed.stdout, completed.stderr

@@ -35,8 +35,8 @@ def documents(root: Path = ROOT) -> list[Path]:
 
 def ids_of(document: Path) -> list[str]:
     """The ids of a document in the order of its lines."""
-    found = map(RULE.match, document.read_text().splitlines())
-    return [f"{rule[1]}{rule[2]}" for rule in found if rule]
+    matches = map(RULE.match, document.read_text().splitlines())
+    return [f"{rule[1]}{rule[2]}" for rule in matches if rule]
 
 
 def in_order(ids: list[str]) -> list[str]:
@@ -47,37 +47,37 @@ def problems_of(document: Path) -> list[str]:
     """What is wrong with the ids of a document, in words."""
     name = document.name
     ids = ids_of(document)
-    found = [f"{name}: {one} is there twice" for one, n in Counter(ids).items() if n > 1]
-    letters = sorted({one[0] for one in ids})
-    if len(letters) > 1:
-        found.append(f"{name}: its ids have more than one letter: {', '.join(letters)}")
-    numbers = {int(one[1:]) for one in ids}
+    matches = [f"{name}: {item} is there twice" for item, n in Counter(ids).items() if n > 1]
+    characters = sorted({item[0] for item in ids})
+    if len(characters) > 1:
+        matches.append(f"{name}: its ids have more than one letter: {', '.join(characters)}")
+    numbers = {int(item[1:]) for item in ids}
     gaps = sorted(set(range(1, max(numbers, default=0) + 1)) - numbers)
-    found += [f"{name}: {letters[0]}{gap} is missing" for gap in gaps]
+    matches += [f"{name}: {characters[0]}{gap} is missing" for gap in gaps]
     for number, line in enumerate(document.read_text().splitlines(), 1):
         if not RULE.match(line) or len(BOLD_ID.findall(line)) > 1:
-            found += [
-                f"{name}:{number}: {one} is bold but no rule; a rule begins `- **{one}** `"
-                for one in BOLD_ID.findall(line)
+            matches += [
+                f"{name}:{number}: {item} is bold but no rule; a rule begins `- **{item}** `"
+                for item in BOLD_ID.findall(line)
             ]
-    return found
+    return matches
 
 
 def rules(root: Path = ROOT) -> Rules:
-    return {one: path.name for path in documents(root) for one in ids_of(path)}
+    return {item: path.name for path in documents(root) for item in ids_of(path)}
 
 
 def proofs(root: Path = ROOT) -> dict[str, list[str]]:
     """Id -> the tests that are named after it."""
-    found: dict[str, list[str]] = {}
+    matches: dict[str, list[str]] = {}
     for path in sorted((root / "tests").rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 named = PROOF.match(node.name)
                 if named:
                     where = f"{path.relative_to(root)}::{node.name}"
-                    found.setdefault(named[1], []).append(where)
-    return found
+                    matches.setdefault(named[1], []).append(where)
+    return matches
 
 
 def listed(title: str, lines: list[str]) -> str:
@@ -89,28 +89,28 @@ def test_there_are_rules_to_prove() -> None:
 
 
 def test_ids_are_unique_contiguous_and_written_in_one_way() -> None:
-    found = [problem for document in documents() for problem in problems_of(document)]
-    assert found == [], listed("rules that are not written as rules are", found)
+    matches = [problem for document in documents() for problem in problems_of(document)]
+    assert matches == [], listed("rules that are not written as rules are", matches)
 
 
 def test_each_letter_belongs_to_one_document() -> None:
     homes: dict[str, set[str]] = {}
     for document in documents():
-        for one in ids_of(document):
-            homes.setdefault(one[0], set()).add(document.name)
+        for item in ids_of(document):
+            homes.setdefault(item[0], set()).add(document.name)
     shared = {letter: sorted(names) for letter, names in homes.items() if len(names) > 1}
     assert shared == {}
 
 
 def test_each_rule_is_proven_by_a_test_that_is_named_after_it() -> None:
     known = rules()
-    missing = [f"{one} ({known[one]})" for one in in_order([*known.keys() - proofs().keys()])]
+    missing = [f"{item} ({known[item]})" for item in in_order([*known.keys() - proofs().keys()])]
     assert missing == [], listed("rules without a test", missing)
 
 
 def test_each_test_that_names_a_rule_names_one_that_exists() -> None:
     known = proofs()
-    orphans = [f"{one}: {known[one][0]}" for one in in_order([*known.keys() - rules().keys()])]
+    orphans = [f"{item}: {known[item][0]}" for item in in_order([*known.keys() - rules().keys()])]
     assert orphans == [], listed("tests of rules that no document has", orphans)
 
 
@@ -131,7 +131,7 @@ def test_the_reader_finds_rules_and_the_tests_that_prove_them(tmp_path: Path) ->
     )
     assert rules(tmp_path) == {"S1": "sails.md", "S2": "sails.md"}
     assert problems_of(documents(tmp_path)[0]) == []
-    assert {one: len(tests) for one, tests in proofs(tmp_path).items()} == {"S1": 1, "S2": 2}
+    assert {item: len(tests) for item, tests in proofs(tmp_path).items()} == {"S1": 1, "S2": 2}
 
 
 def test_the_reader_refuses_every_other_way_to_write_a_rule(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 STEP_S = 0.005
 
 
-async def until(what: Callable[[], T], patience_s: float = 20.0) -> T:
+async def until(what: Callable[[], T], patience_s: float = 60.0) -> T:
     """Look until something is true, and give it.
 
     For what is true in another process or thread first, which has no event to wait on.

@@ -28,11 +28,14 @@ from pathlib import Path
 from fairlead.testing.isolated import isolated_command
 from fairlead.wire.versions import Feature, Version
 
-__all__ = ["Outcome", "main", "read_outcomes", "render"]
+__all__ = ["Outcome", "main", "read_outcomes", "render", "with_generated"]
 
 ROOT = Path(__file__).parents[2]
 SUITE = Path("tests/e2e/real_cli")
 TABLE = ROOT / "docs" / "compatibility.md"
+
+GENERATED = "Generated "
+"""How the titles of sections begin that a differential on generated cases writes."""
 
 PASSED, FAILED, ABSENT = "✓", "✗", "–"
 
@@ -40,7 +43,7 @@ WORKERS = 2
 """Old CLIs are bound by the processor while they start; more workers only make them slower."""
 
 _CASE = re.compile(r"(?P<name>\w+)(?:\[(?P<parameters>.*)\])?")
-_SOURCE = re.compile(r" \(TRUTH [^)]*\)")
+_SOURCE = re.compile(r" \(CLI-\d+[^)]*\)")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _MODULE = re.compile(r"^From `(\w+)\.py`", re.MULTILINE)
 
@@ -71,8 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run(versions, given.only, report)
         outcomes = read_outcomes(report.read_text("utf-8"))
     today = datetime.datetime.now(datetime.UTC).date()
-    before = TABLE.read_text("utf-8") if given.only else ""
-    TABLE.write_text(render(outcomes, versions, today, before), "utf-8")
+    before = TABLE.read_text("utf-8")
+    document = render(outcomes, versions, today, before if given.only else "")
+    TABLE.write_text(with_generated(document, before), "utf-8")
     failed = sum(not outcome.passed for outcome in outcomes)
     sys.stdout.write(f"{TABLE.relative_to(ROOT)}: {len(outcomes)} outcomes, {failed} failed\n")
     return code
@@ -129,12 +133,24 @@ def _sections_of(document: str, versions: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _head(versions: Sequence[str]) -> str:
-    return f"""# Which CLI versions Fairlead works with
+def with_generated(document: str, before: str) -> str:
+    """The document with the sections that other programs wrote: those on generated cases."""
+    parts = document.split("\n## ")
+    titles = {part.partition("\n")[0] for part in parts}
+    sections = [
+        f"{part.rstrip()}\n"
+        for part in before.split("\n## ")[1:]
+        if part.startswith(GENERATED) and part.partition("\n")[0] not in titles
+    ]
+    return "\n## ".join([*parts[:-1], *sections, parts[-1]])
 
-Written by `python -m tests.e2e.conformance {" ".join(versions)}` (`make conformance`); not edited
-by hand. Each line is a test in `{SUITE}` that drives the real CLI, without a network and under a
-scripted model. `make test` runs the same on 2.1.38 and 2.1.325.
+
+def _head(versions: Sequence[str]) -> str:
+    return f"""# Tested CLI versions
+
+`python -m tests.e2e.conformance {" ".join(versions)}` (`make conformance`) generates this page; do
+not edit it by hand. Each row is a test in `{SUITE}` that drives the real CLI with a scripted model
+and without a network. `make test` runs the same tests on 2.1.38 and 2.1.325.
 
 {PASSED} passed · {FAILED} failed · {ABSENT} does not apply to this version
 """
@@ -169,9 +185,9 @@ def _title(module: str) -> str:
 
 
 def _differences(versions: Sequence[str]) -> str:
-    lines = ["## What versions do differently", ""]
-    lines += ["From the table that Fairlead goes by (`wire/versions.py`).", ""]
-    lines += _heading("a version with this mark …", versions)
+    lines = ["## Differences between versions", ""]
+    lines += ["From the table of versions in `wire/versions.py`.", ""]
+    lines += _heading("a marked version …", versions)
     parsed = [Version.parse(version) for version in versions]
     for feature in Feature:
         has = [version is not None and version.has(feature) for version in parsed]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 
-from tests.e2e.conformance import Outcome, read_outcomes, render
+from tests.e2e.conformance import Outcome, read_outcomes, render, with_generated
+from tests.e2e.conversations.figures import replaced
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.e2e.real_cli.test_queue" name="test_it_ends[2.1.38]"/>
@@ -37,7 +38,7 @@ def test_the_document_says_how_and_when_it_was_made() -> None:
     table = render(read_outcomes(REPORT), ["2.1.38", "2.1.325"], DAY)
     assert "python -m tests.e2e.conformance 2.1.38 2.1.325" in table
     assert "From `test_queue.py`, run on 2026-01-02." in table
-    assert "## How a CLI starts under Fairlead, and what it says first\n" in table
+    assert "## How a CLI starts under Fairlead, and its first messages\n" in table
     assert "| schema loops | • |  |" in table
 
 
@@ -52,5 +53,19 @@ def test_a_run_of_a_part_leaves_the_other_sections_as_they_were() -> None:
     assert "From `test_queue.py`, run on 2026-03-04." in later
     assert "| it ends | ✓ | ✓ |" in later
     assert "From `test_start.py`, run on 2026-01-02." in later
-    assert later.count("## What versions do differently") == 1
+    assert later.count("## Differences between versions") == 1
     assert "test_start" not in render(again, ["2.1.38"], DAY, before)
+
+
+def test_sections_on_generated_cases_stay_and_are_replaced() -> None:
+    versions = ["2.1.38", "2.1.325"]
+    table = render(read_outcomes(REPORT), versions, DAY)
+    first = replaced(table, "## Generated conversations\n\n| all | 1 of 2 |\n")
+    assert first.index("## Generated conversations") < first.index(
+        "## Differences between versions"
+    )
+    second = replaced(first, "## Generated conversations\n\n| all | 2 of 2 |\n")
+    assert second.count("## Generated conversations") == 1
+    assert "| all | 2 of 2 |" in second
+    assert "| all | 1 of 2 |" not in second
+    assert with_generated(table, second) == second

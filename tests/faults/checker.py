@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.server.decorate import SessionSource
-from fairlead.server.log_lines import fed_by
 from fairlead.server.policy import Policy
+from fairlead.server.session.log_lines import fed_by
+from fairlead.server.view.session_view import SessionView
 from fairlead.store.log import Event
 from fairlead.store.sqlite import SqliteStore
 from fairlead.transcript.transcript import Transcript
@@ -111,7 +111,7 @@ def _fold(
         if robot.highest > len(events):
             findings.lost.append(f"{robot.name} saw {robot.highest} of {len(events)}")
     transcript = Transcript()
-    source = SessionSource(transcript, policy)
+    source = SessionView(transcript, policy)
     for number, event in enumerate(events, 1):
         if event.seq != number:
             findings.holes.append(f"{session}: {event.seq} stands at {number}")
@@ -129,7 +129,7 @@ def _fold(
     return transcript
 
 
-def _check_end(source: SessionSource, robot: Robot, findings: Findings) -> None:
+def _check_end(source: SessionView, robot: Robot, findings: Findings) -> None:
     assert robot.state is not None
     assert robot.seq is not None
     mine = view_of_state(robot.state, robot.seq)
@@ -145,7 +145,7 @@ def _check_inputs(
     *,
     killed: bool,
 ) -> None:
-    written = Counter(one.get("uuid") for one in told if one.get("type") == "user")
+    written = Counter(entry.get("uuid") for entry in told if entry.get("type") == "user")
     for robot in robots:
         for prompt, text in robot.accepted.items():
             findings.inputs += 1
@@ -168,8 +168,8 @@ def _check_permissions(
 ) -> None:
     asked = {row.id for row in (*transcript.pending, *transcript.settled)}
     outcomes = Counter(row.id for row in (*transcript.pending, *transcript.settled))
-    responses = [one["response"] for one in told if one.get("type") == "control_response"]
-    answered = Counter(one["request_id"] for one in responses)
+    responses = [entry["response"] for entry in told if entry.get("type") == "control_response"]
+    answered = Counter(response["request_id"] for response in responses)
     winners = Counter(request for robot in robots for request, _ in robot.decided)
     findings.permissions += len(asked)
     for request in asked:

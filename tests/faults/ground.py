@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.host.options import Options
-from fairlead.host.process import Graces
-from fairlead.server.intents import NewSession
+from fairlead.host.options.options import Options
+from fairlead.host.process.process import Graces
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
+from fairlead.server.protocol.intents import NewSession
 from fairlead.server.service import Service, open_service
 from tests.faults.robot import Robot
 from tests.launching import executable, python_launcher
@@ -71,8 +71,8 @@ class Ground:
 
     async def session(self) -> str:
         """A new session."""
-        owner = await self.service.doors.make_device("the ground", "owner")
-        device = await self.service.doors.device_of(owner.token, "")
+        owner = await self.service.devices.make_device("the ground", "owner")
+        device = await self.service.devices.device_of(owner.token, "")
         assert device is not None
         intent = NewSession(cwd=str(self.folder / "project"))
         result = await self.service.registry.act(device, owner.device, 1, intent)
@@ -82,7 +82,7 @@ class Ground:
     async def robot(self, session: str, port: int, seed: int, **more: Any) -> Robot:
         """A robot of its own device."""
         name = f"robot-{seed}"
-        paired = await self.service.doors.make_device(name, "operator")
+        paired = await self.service.devices.make_device(name, "operator")
         return Robot(
             name=name,
             server=self.authority,

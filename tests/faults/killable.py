@@ -21,7 +21,7 @@ from tests.waiting import until
 __all__ = ["Nursery", "Server"]
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 class Server:
@@ -39,7 +39,7 @@ class Server:
 
     def _told_link(self) -> str:
         words = self.said.read_text().split() if self.said.exists() else []
-        return next((one for one in words if "/#code=" in one), "")
+        return next((word for word in words if "/#code=" in word), "")
 
     @property
     def base(self) -> str:

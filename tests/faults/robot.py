@@ -20,7 +20,7 @@ from typing import Any
 
 import websockets
 
-from fairlead.transcript.changes import apply
+from fairlead.transcript.state.changes import apply
 from tests.faults.views import View, view_of_state
 
 __all__ = ["Manners", "Robot"]

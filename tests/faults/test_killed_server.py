@@ -7,182 +7,18 @@ is left, and the session goes on. `FAIRLEAD_KILLS=500` kills as often in each la
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
-import random
-import time
-import urllib.request
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from fairlead.server.policy import Policy
-from fairlead.store.sqlite import SqliteStore
-from tests.faults.checker import Findings, check
-from tests.faults.ground import read_log, scripted_agent
-from tests.faults.killable import Nursery, Server
-from tests.faults.robot import GOOD, Robot
-from tests.waiting import until
+from tests.faults.checker import Findings
+from tests.faults.killable import Nursery
+from tests.faults.lane import Lane
 
-KILLS = int(os.environ.get("FAIRLEAD_KILLS", "25"))
+KILLS = int(os.environ.get("FAIRLEAD_KILLS", "12"))
 """In each of two lanes, which run at the same time."""
-GONE_S = 2.0
-"""How long the processes of a killed server may stay."""
-
-TURN = json.dumps(
-    [
-        {"drip": [120, 0.1]},
-        {"ask": {"id": "ASK"}},
-        {"drip": [60, 0.05]},
-        {"wait": 1},
-        {"drip": [60, 0.05]},
-    ]
-)
-
-
-class Lane:
-    """One data folder, its servers one after the other, and a robot that outlives them."""
-
-    def __init__(self, folder: Path, seed: int, nursery: Nursery) -> None:
-        self.folder = folder
-        self.rng = random.Random(seed)
-        self.nursery = nursery
-        self.log = folder / "agent.log"
-        (folder / "project").mkdir(parents=True)
-        self.agent = scripted_agent(folder, self.log, nursery.home / ".claude" / "projects")
-        self.robot: Robot
-        self.restart_s: list[float] = []
-        self.problems: list[str] = []
-        self._stop = asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
-
-    async def serve(self) -> Server:
-        began = time.monotonic()
-        server = await self.nursery.serve(
-            "--port", "0", "--agent", str(self.agent), "--data", str(self.folder / "data"),
-            "--root", str(self.folder),
-        )  # fmt: skip
-        self.restart_s.append(time.monotonic() - began)
-        return server
-
-    async def first(self) -> None:
-        """Begin a session; from then on a robot follows it."""
-        server = await self.serve()
-        token = await asyncio.to_thread(pair, server)
-        self.robot = Robot(
-            name=self.folder.name, server="", port=0, token=token, session="",
-            rng=self.rng, manners=replace(GOOD, repeats=0.5),
-        )  # fmt: skip
-        self.meet(server)
-        n = self.robot.want("new_session", cwd=str(self.folder / "project"))
-        await self.until(lambda: n in self.robot._results)
-        self.robot.session = self.robot._results[n]["result"]["session"]
-        await self.hang_up()
-        await self.kill(server)
-
-    async def kill_once(self, number: int) -> None:
-        """A turn, and the end of the server somewhere in it."""
-        server = await self.serve()
-        self.meet(server)
-        await self.check_ended()
-        self.robot.prompt(TURN.replace("ASK", f"ask-{self.folder.name}-{number}"))
-        if self.rng.random() < 0.5:
-            self.robot.prompt(f"waits {number}")
-        await self.robot.say_now(self.robot._n)
-        frames = self.robot._frames
-        if self.rng.random() < 0.8:
-            wanted = frames + self.rng.randint(1, 25)
-            with contextlib.suppress(TimeoutError):
-                await self.until(lambda: self.robot._frames >= wanted, 1.0)
-        await asyncio.sleep(self.rng.uniform(0.0, 0.05))  # Any moment will do; that is the test.
-        await self.kill(server)
-        await self.hang_up()
-
-    async def check_ended(self) -> None:
-        """What a server that was killed left is shown as ended as soon as there is a new one."""
-        await self.until(lambda: self.robot.first is not None)
-        assert self.robot.first is not None
-        state, lobby = self.robot.first
-        if state["pending"] or lobby["inbox"]:
-            self.problems.append(f"something still waits: {state['pending']}")
-        if state["status"]["state"] not in ("disconnected", "ended", "starting"):
-            self.problems.append(f"the state is {state['status']['state']}")
-        if any(one.get("state") == "held" for one in state["items"]):
-            self.problems.append("a prompt still waits")
-        (row,) = (row for row in lobby["sessions"] if row["id"] == self.robot.session)
-        if row["live"]:
-            self.problems.append("a session is shown as live")
-
-    async def kill(self, server: Server) -> None:
-        server.kill()
-        await self.nursery.ended(server)
-        mine = str(self.folder)
-        began = time.monotonic()
-        while left := await asyncio.to_thread(processes_with, mine):
-            if time.monotonic() - began > GONE_S:
-                self.problems.append(f"left behind: {left}")
-                return
-            await asyncio.sleep(0.02)
-
-    def meet(self, server: Server) -> None:
-        self.robot.server, self.robot.port = f"127.0.0.1:{server.port}", server.port
-        self.robot.lobby = self.robot.first = None
-        self._stop = asyncio.Event()
-        self._running = asyncio.create_task(self.robot.run(self._stop))
-
-    async def hang_up(self) -> None:
-        self._stop.set()
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
-
-    async def until(self, what: Any, patience_s: float = 20.0) -> None:
-        await until(what, patience_s)
-
-    async def last(self) -> Findings:
-        """Whether the session still works, and the judgement on everything."""
-        server = await self.serve()
-        self.meet(server)
-        await self.until(lambda: not self.robot.waiting)
-        final = self.robot.prompt("the last words")
-        await self.robot.say_now(final)
-        await self.until(lambda: self.robot.state and spoken(self.robot.state, "the last words"))
-        await self.hang_up()
-        server.kill(15)
-        await self.nursery.ended(server)
-        async with SqliteStore(self.folder / "data") as store:
-            return await check(
-                store, [self.robot.session], [self.robot], read_log(self.log),
-                Policy(roots=(self.folder,)), killed=True,
-            )  # fmt: skip
-
-
-def spoken(state: dict[str, Any], text: str) -> bool:
-    """Whether the agent has answered, which it does with the same words."""
-    done = state["status"]["state"] == "idle"
-    return done and any(one["kind"] == "text" and one["text"] == text for one in state["items"])
-
-
-def pair(server: Server) -> str:
-    asked = json.dumps({"code": server.code, "name": "robot"}).encode()
-    request = urllib.request.Request(server.base + "/api/pair", asked, {"Origin": server.base})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return str(json.load(answer)["token"])
-
-
-def processes_with(text: str) -> list[str]:
-    """The processes that have a text in their command line."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            words = path.read_bytes()
-            if text.encode() in words:
-                found.append(words.replace(b"\0", b" ").decode(errors="replace"))
-    return found
 
 
 @pytest.mark.timeout(60 + 20 * KILLS)

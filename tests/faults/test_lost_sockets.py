@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.server.loading import Loaded
+from fairlead.server.session.loading import Loaded
 from fairlead.store.sqlite import SqliteStore
 from fairlead.testing.emulated import EmulatedClaude
 from tests.faults.checker import check
@@ -50,20 +50,24 @@ async def storm(
             for number in range(prompts * ROUNDS):
                 robot.prompt(text(n, number))
         await place.until(
-            lambda: not any(one.waiting for one in robots) and all(map(place.at_rest, sessions)),
+            lambda: (
+                not any(entry.waiting for entry in robots) and all(map(place.at_rest, sessions))
+            ),
             150.0 * ROUNDS,
         )
         stop.set()
         await asyncio.wait_for(asyncio.gather(*running), 30)
         print(f"\nproxy: {proxy.connections} connections, {dict(proxy.ends)}")  # noqa: T201
-    last = {one: await place.service.store.last_seq(one) for one in sessions}
+    last = {entry: await place.service.store.last_seq(entry) for entry in sessions}
 
     def up_to_date(robot: Robot) -> bool:
-        rows = msgspec.to_builtins(place.service.registry.lobby.section("sessions"))
+        rows = msgspec.json.decode(
+            msgspec.json.encode(place.service.registry.lobby.section("sessions"))
+        )
         listed = robot.lobby is not None and robot.lobby["sessions"] == rows
         return listed and robot.seq == last[robot.session]
 
-    await asyncio.gather(*(one.catch_up(place.service.port, up_to_date) for one in robots))
+    await asyncio.gather(*(entry.catch_up(place.service.port, up_to_date) for entry in robots))
     return robots
 
 
@@ -79,7 +83,7 @@ async def test_robots_on_bad_networks_lose_nothing_and_double_nothing(tmp_path: 
     async with ground(tmp_path) as place:
         sessions = [await place.session() for _ in range(3)]
         robots = await storm(place, sessions, 1, prompt)
-        finals = {one: place.service.registry.sessions.loaded(one) for one in sessions}
+        finals = {entry: place.service.registry.sessions.loaded(entry) for entry in sessions}
         findings = await check(
             place.service.store, sessions, robots, read_log(place.log), place.policy
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.server.decorate import SessionSource
+from fairlead.server.view.session_view import SessionView
 
 __all__ = ["View", "view_of_source", "view_of_state"]
 
@@ -37,14 +37,14 @@ def view_of_state(state: dict[str, Any], seq: int) -> View:
     return View(seq=seq, items=len(items), digest=_digest(rest, items))
 
 
-def view_of_source(source: SessionSource, seq: int, items: int) -> View:
+def view_of_source(source: SessionView, seq: int, items: int) -> View:
     """The view that somebody with so many items has of a session."""
     sections = {name: source.section(name) for name in source.sections}
     whole = source.transcript.items
-    shown = [source.item(one.id) for one in whole[len(whole) - items :]]
+    shown = [source.item(entry.id) for entry in whole[len(whole) - items :]]
     return View(seq=seq, items=items, digest=_digest(sections, shown))
 
 
 def _digest(sections: dict[str, Any], items: Sequence[Any]) -> str:
-    text = _encode([msgspec.to_builtins(sections), [msgspec.to_builtins(one) for one in items]])
+    text = _encode([msgspec.to_builtins(sections), [msgspec.to_builtins(item) for item in items]])
     return hashlib.sha256(text).hexdigest()

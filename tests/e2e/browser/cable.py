@@ -32,7 +32,7 @@ class AtTheCable(House):
         return f"http://{NAME}:{self.service.port}"
 
     def link(self, role: str = "owner") -> str:
-        return f"{self.base}/#code={self.service.doors.issue_code(role)}"
+        return f"{self.base}/#code={self.service.devices.issue_code(role)}"
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@
 `theatre`   an agent whose every line a test writes; `playhouse` is a server that uses it, and
             `desk, puppet = await perform()` a page on it in the middle of a turn.
 `hostile`   another browser, for which evil.test and every name below it is this machine.
-`chromium`  the browser itself, one for all tests.
+`chromium`  the browser itself, one for all tests; it accepts the certificate of `TlsProxy`.
 
 All of it runs on one event loop, so that one browser serves all tests.
 """
@@ -23,17 +23,18 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
-from fairlead.emulator.profile import DEFAULT_VERSION
-from fairlead.emulator.scenario import read_yaml
-from fairlead.emulator.scratch_project import make_scratch_project
+from fairlead.emulator.script.scenario import read_yaml
+from fairlead.emulator.script.scratch_project import make_scratch_project
+from fairlead.emulator.state.profile import DEFAULT_VERSION
 from fairlead.server.limits import Limits
 from fairlead.testing.emulated import EmulatedClaude
 from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.house import House, open_house
 from tests.e2e.browser.puppet import Puppet, Theatre, open_theatre
+from tests.server.tls_proxy import KEY_HASH
 
 Visit = Callable[..., Awaitable[Desk]]
 Emulated = Callable[..., Awaitable[House]]
@@ -54,7 +55,10 @@ async def chromium() -> AsyncIterator[Browser]:
     path = find()
     assert path is not None, HOW
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS])
+        accepted = f"--ignore-certificate-errors-spki-list={KEY_HASH}"
+        browser = await playwright.chromium.launch(
+            executable_path=path, args=[*ARGUMENTS, accepted]
+        )
         yield browser
         await browser.close()
 
@@ -155,6 +159,7 @@ async def perform(playhouse: House, visit: Visit, theatre: Theatre) -> Perform:
         await desk.start("go")
         puppet = await theatre.enter()
         await puppet.prompted()
+        await expect(desk.stop_button).to_be_visible()  # The page shows that the turn runs.
         return desk, puppet
 
     return begin

@@ -2,8 +2,8 @@
 
     desk = await visit(house)
     await desk.start("edit")
-    await desk.decide("Allow")
-    await desk.expect_words("Written, with your leave.")
+    await desk.decide("Allow once")
+    await desk.expect_words("Done.")
 
 Whatever page it shows, it keeps what must never happen: a request to another place, an error on
 the console, a refusal by the content policy. `close` fails the test for any of them.
@@ -11,6 +11,8 @@ the console, a refusal by the content policy. `close` fails the test for any of 
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from pathlib import Path
 from typing import Self
@@ -32,6 +34,14 @@ EXPECTED_ERRORS = ("WebSocket connection to", "net::ERR_", "the server responded
 """What Chromium itself prints when a test takes the server away or is refused on purpose."""
 
 
+DENIALS = ("Deny", "Deny and stop", "Skip", "Reject", "Decline", "Close")
+"""Buttons whose answer the server holds for some seconds."""
+
+UNTIL_COPIED = """async (wanted) => {
+    while ((await navigator.clipboard.readText()) !== wanted) await new Promise(requestAnimationFrame);
+}"""
+
+
 class Desk:
     """One browser tab that is signed in, with what went wrong in it."""
 
@@ -42,6 +52,9 @@ class Desk:
         self.strangers: list[str] = []
         """Requests that left the server's own origin."""
         self.errors: list[str] = []
+        self.access = ""
+        """The token for the HTTP API that the page was given last; good while its socket is open."""
+        page.on("websocket", lambda socket: socket.on("framereceived", self._note_frame))
         page.on("request", self._note_request)
         page.on("console", self._note_console)
         page.on("pageerror", lambda error: self.errors.append(error.stack or str(error)))
@@ -52,7 +65,19 @@ class Desk:
         sessions = self.page.get_by_role("navigation", name="Sessions")
         drawer = self.page.get_by_role("button", name="Sessions", exact=True)  # On a phone.
         await expect(sessions.or_(drawer).first).to_be_visible(timeout=PATIENCE_MS)
+        await self.leave_field()
         return self
+
+    async def leave_field(self) -> None:
+        """Take the focus out of the prompt of the first page, so that single letters are keys."""
+        if self.page.url.rstrip("/") == self.house.base.rstrip("/"):
+            home = self.page.get_by_role("region", name="Home")
+            await expect(home).to_be_visible(timeout=PATIENCE_MS)
+        # It takes the focus when it is drawn, so after two frames it has it.
+        await self.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {"
+            " document.activeElement?.blur(); done(); })))"
+        )
 
     async def close(self) -> None:
         """Leave, and say what must not have happened."""
@@ -62,16 +87,39 @@ class Desk:
 
     # Sessions
 
-    async def start(self, prompt: str, **choices: str) -> None:
-        """A new session with its first message, through the dialog; choices by their labels."""
-        await self.page.keyboard.press("n")
-        dialog = self.page.get_by_role("dialog", name="New session")
+    async def open_new_session(self) -> Locator:
+        """Open the dialog for a new session with its key."""
+        # In one step: a page may move the focus into a field between two commands.
+        await self.page.evaluate(
+            """() => {
+                document.activeElement?.blur();
+                const key = { key: "n", bubbles: true, cancelable: true };
+                document.body.dispatchEvent(new KeyboardEvent("keydown", key));
+            }"""
+        )
+        return self.page.get_by_role("dialog", name="New session")
+
+    async def start(self, prompt: str, *, answer: str | None = None, **choices: str) -> None:
+        """A new session with its first message, through the dialog; choices by label and value.
+
+        `answer` is the button for a project whose own files make the CLI run something.
+        """
+        before = self.page.url
+        dialog = await self.open_new_session()
         await dialog.get_by_label("First message").fill(prompt)
         for label, choice in choices.items():
             named = re.compile(rf"^{label}\b")
-            await dialog.get_by_role("combobox", name=named).select_option(choice)
+            await self.select(dialog.get_by_role("combobox", name=named), choice)
         await dialog.get_by_role("button", name="Start").click()
+        if answer is not None:
+            await self.trust_question.get_by_role("button", name=answer).click()
+        await expect(self.page).not_to_have_url(before, timeout=PATIENCE_MS)
         await expect(self.composer).to_be_visible(timeout=PATIENCE_MS)
+
+    @property
+    def trust_question(self) -> Locator:
+        """The question whether what a project's own files run may run."""
+        return self.page.get_by_role("dialog", name="This project wants to run programs")
 
     @property
     def session(self) -> str:
@@ -87,7 +135,7 @@ class Desk:
         """Fork the session that is open, by a button or by its menu, and go there."""
         before = self.page.url
         await (self.more("Fork") if here is None else here.click())
-        dialog = self.page.get_by_role("dialog", name="Fork the session")
+        dialog = self.page.get_by_role("dialog", name="Fork session")
         await dialog.get_by_role("button", name=re.compile("^Fork")).click()
         await expect(self.page).not_to_have_url(before)
 
@@ -136,6 +184,11 @@ class Desk:
         shown = self.page.get_by_role("main").get_by_role("status").filter(has_text=words)
         await expect(shown.first).to_be_visible(timeout=PATIENCE_MS)
 
+    async def expect_copied(self, text: str) -> None:
+        """Wait until the clipboard has this text; writing it takes the browser a moment."""
+        async with asyncio.timeout(PATIENCE_MS / 1000):
+            await self.page.evaluate(UNTIL_COPIED, text)
+
     async def picture(self, path: Path) -> None:
         """A screenshot, for somebody to look at."""
         await self.page.screenshot(path=path)
@@ -144,20 +197,42 @@ class Desk:
 
     @property
     def decision(self) -> Locator:
-        """The one thing that needs the person."""
+        """The request that needs the user's answer."""
         return self.page.get_by_role("main").get_by_role("dialog").first
 
     async def decide(self, button: str) -> None:
-        """Press a button of what waits, as soon as it may be pressed."""
+        """Press a button of the decision once it is enabled. A denial is confirmed at once."""
         wanted = self.decision.get_by_role("button", name=button, exact=True).first
         await expect(wanted).to_be_enabled(timeout=PATIENCE_MS)
         await wanted.click()
+        if button in DENIALS or re.match("Request changes(?!…)", button):
+            await self.end_undo()
+
+    async def select(self, menu: Locator, choice: str) -> None:
+        """Choose in a select menu, by the value of the option."""
+        await expect(menu).to_be_enabled()
+        await menu.click()
+        await self.page.locator(f'[role=option][data-value="{choice}"]').click()
+        await expect(menu).to_have_attribute("aria-expanded", "false")
+
+    @property
+    def held(self) -> Locator:
+        """An answer that can still be undone."""
+        return self.page.get_by_role("group", name="can be undone")
+
+    async def end_undo(self) -> None:
+        """Write the answer that the server holds now."""
+        await self.held.get_by_role("button", name=re.compile("^(Deny|Send) now")).click()
 
     # What must never happen
 
     def _note_request(self, request: Request) -> None:
         if not request.url.startswith((self.house.base, *LOCAL)):
             self.strangers.append(request.url)
+
+    def _note_frame(self, frame: str | bytes) -> None:
+        if isinstance(frame, str) and frame.startswith('{"type":"access"'):
+            self.access = str(json.loads(frame)["token"])
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not any(one in message.text for one in EXPECTED_ERRORS):

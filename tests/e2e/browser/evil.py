@@ -14,8 +14,13 @@ import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["ATTACKS", "Evil", "Visitor", "open_evil"]
+from playwright.async_api import Page
+
+from fairlead.server.http.static import WEB_FOLDER
+
+__all__ = ["ATTACKS", "Evil", "Visitor", "ammunition", "attack", "open_evil"]
 
 PATIENCE_S = 10.0
 MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
@@ -214,3 +219,17 @@ async ({ base, token, code, script }) => {
 }
 """
 """Takes {base, token, code, script}: good secrets, so that only who asks can be the reason for a no."""
+
+
+def ammunition(token: str, code: str, base: str) -> dict[str, str]:
+    """A good token and a good code: nothing but who asks may be the reason for a no."""
+    return {"base": base, "token": token, "code": code, "script": script_of()}
+
+
+def script_of() -> str:
+    """A script of ours that everybody may ask for."""
+    return next(f"/assets/{path.name}" for path in WEB_FOLDER.glob("assets/index-*.js"))
+
+
+async def attack(page: Page, given: dict[str, str]) -> Any:
+    return await page.evaluate(ATTACKS, given)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlead.host.options import Options
-from fairlead.host.process import Graces
+from fairlead.host.options.options import Options
+from fairlead.host.process.process import Graces
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.service import Address, Service, open_service
@@ -25,6 +25,9 @@ from fairlead.server.service import Address, Service, open_service
 __all__ = ["House", "open_house"]
 
 QUICK = Graces(after_eof=2.0, after_term=2.0, after_kill=5.0)
+
+PATIENT = Limits(analysis_s=30.0)
+"""An overloaded machine needs longer to compute the "always" choices of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ async def open_house(
     limits: Limits | None = None,
     port: int = 0,
     names: tuple[str, ...] = (),
+    public_url: str | None = None,
+    trusted_proxies: tuple[str, ...] = (),
     **more: Any,
 ) -> AsyncIterator[House]:
     """Serve until the end of the block; `env` is the agent's whole environment where it is given.
@@ -91,10 +96,13 @@ async def open_house(
         data=folder / "data",
         options=options,
         agent="demo",
-        address=Address(port=port, names=names),
+        address=Address(
+            port=port, names=names, public_url=public_url, trusted_proxies=trusted_proxies
+        ),
         policy=policy,
-        limits=limits,
+        limits=limits or PATIENT,
         projects=home / ".claude" / "projects" if home is not None else None,
+        push_to_loopback=True,
     ) as service:
         running = asyncio.create_task(service.run())
         try:

@@ -27,12 +27,23 @@ SHOWN = """node => {
     if (node.matches("textarea, input:not([type=radio], [type=checkbox])")) return true;
     if (!node.matches(":focus-visible")) return false;
     for (let at = node, up = 0; at && up < 3; at = at.parentElement, up += 1) {
-        const style = getComputedStyle(at);
-        if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) return true;
-        if (style.boxShadow !== "none") return true;
+        // A message draws its outline with ::before.
+        for (const style of [getComputedStyle(at), getComputedStyle(at, "::before")]) {
+            if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) return true;
+            if (style.boxShadow !== "none") return true;
+        }
     }
     return false;
 }"""
+
+PLACE = """node => {
+    const at = document.activeElement;
+    if (node === at) return "here";
+    const group = node.closest("[data-tab-stop]");
+    if (group === null || !group.contains(at) || node.closest("[popover]") !== null) return "elsewhere";
+    return node.compareDocumentPosition(at) & Node.DOCUMENT_POSITION_FOLLOWING ? "before" : "after";
+}"""
+"""Where a control is, seen from the one with the focus."""
 
 
 class Keys:
@@ -57,12 +68,17 @@ class Keys:
         await self.page.keyboard.type(text)
 
     async def to(self, wanted: Locator, key: str = "Tab") -> None:
-        """Go on with Tab (or Shift+Tab) until something has the focus, which must be seen."""
+        """Go on with Tab (or Shift+Tab) until something has the focus, which must be seen.
+
+        Inside a group that is one Tab stop, an arrow key goes on.
+        """
         await expect(wanted).to_be_visible()
         for _ in range(MOST):
-            if await wanted.evaluate("node => node === document.activeElement"):
+            place = await wanted.evaluate(PLACE)
+            if place == "here":
                 break
-            await self.page.keyboard.press(key)
+            arrow = "ArrowLeft" if place == "before" else "ArrowRight"
+            await self.page.keyboard.press(key if place == "elsewhere" else arrow)
         await expect(wanted).to_be_focused()
         assert await wanted.evaluate(SHOWN), "the focus cannot be seen"
         self._has_focus = True

@@ -47,7 +47,9 @@ const check = (node) => {
   for (const { name: key, value } of node.attributes) {
     if (/^on/i.test(key)) note(`${name} ${key}`);
     if (/^(src|srcset|href|xlink:href|poster|data|action|formaction|background|ping|srcdoc)$/i.test(key)) {
-      const own = /^\\/(?!\\/)/.test(value) && !node.closest('[role=log]');
+      // In the conversation, only links of the app itself to files of the session.
+      const file = node.dataset.file !== undefined && /^\\/s\\/[\\w-]+\\/files\\?path=[\\w%.~!'()*-]*(&line=\\d+)?$/.test(value);
+      const own = file || (/^\\/(?!\\/)/.test(value) && !node.closest('[role=log]'));
       const good = key === 'href' ? own || /^(https?:|mailto:)/.test(value) || node.closest('nav, header') : /^(data:image|blob:)/.test(value);
       if (!good) note(`${name} ${key}=${value.slice(0, 60)}`);
     }
@@ -85,6 +87,7 @@ OPEN = """async () => {
   const look = () => {
     const before = rows.size;
     for (const row of log.querySelectorAll('[data-row]')) rows.add(row.dataset.row);
+    for (const call of log.querySelectorAll('[data-item]')) rows.add(call.dataset.item);  // In an opened group.
     const closed = [...log.querySelectorAll('[aria-expanded=false]:not([aria-haspopup])')].filter((one) => !opened.has(one));
     for (const button of closed) opened.add(button), button.click();
     for (const details of log.querySelectorAll('details:not([open])')) details.open = true;

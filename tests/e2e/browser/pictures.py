@@ -1,18 +1,22 @@
-"""Takes pictures of every state of the app, for somebody to look at.
+"""Takes screenshots of every state of the app, to be looked at.
 
     python -m tests.e2e.browser.pictures OUT --width 1440 --theme dark --only permission
+    python -m tests.e2e.browser.pictures OUT --docs
 
 Widths are 1440, 1024 and 390, themes light and dark: all of them unless some are named. `--only`
-takes the beginning of a picture's name, and may be given more than once. A shoot that fails is
-told at the end; the others go on.
+takes the beginning of a picture's name, and may be given more than once. `--docs` takes the
+pictures of the documentation and copies them to docs/pictures. A shoot that fails is reported at
+the end; the others continue.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright
@@ -31,6 +35,26 @@ SHOOTS: dict[str, Shoot] = {**PAGES, **TALK, **ANSWERS}
 WIDTHS = (1440, 1024, 390)
 THEMES = ("light", "dark")
 
+FOLDER = Path(__file__).parents[3] / "docs" / "pictures"
+DOCS: dict[str, tuple[str, int, str]] = {
+    "home": ("board-home", 1440, "light"),
+    "board": ("board-all", 1440, "light"),
+    "change": ("card-edit-beside", 1440, "light"),
+    "changes": ("changes-file", 1440, "light"),
+    "desk": ("desk-decision", 1440, "light"),
+    "desk-dark": ("desk-decision", 1440, "dark"),
+    "details": ("panel-full", 1440, "light"),
+    "inbox-phone": ("inbox-several", 390, "dark"),
+    "permission": ("permission-hidden", 1440, "light"),
+    "phone": ("permission-command", 390, "light"),
+    "plan": ("plan-comment", 1440, "light"),
+    "question": ("question-preview", 1440, "light"),
+    "search": ("past-search", 1440, "light"),
+    "usage": ("past-usage", 1440, "light"),
+    "words": ("talk-words-end", 1440, "light"),
+}
+"""The pictures of the documentation: name, width and theme of each."""
+
 
 async def take(browser: Browser, album: Album) -> tuple[int, list[str]]:
     """The wanted pictures of one width and theme: how many, and what went wrong."""
@@ -42,10 +66,29 @@ async def take(browser: Browser, album: Album) -> tuple[int, list[str]]:
         try:
             async with open_studio(browser, album) as studio:
                 await shoot(studio)
-        except Exception:  # noqa: BLE001 - it is told, with all of it, at the end
+        except Exception:  # noqa: BLE001 - it is reported at the end
             failed.append(f"{name} at {album.width} {album.theme}\n{traceback.format_exc()}")
         count += len(studio.kept) if studio is not None else 0
     return count, failed
+
+
+def _albums(given: argparse.Namespace) -> Iterator[Album]:
+    if not given.docs:
+        for width in given.width or WIDTHS:
+            for theme in given.theme or THEMES:
+                only = tuple(given.only or ())
+                yield Album(folder=given.out, width=width, theme=theme, only=only)
+        return
+    for width, theme in sorted({(width, theme) for _, width, theme in DOCS.values()}):
+        only = tuple(name for name, *place in DOCS.values() if place == [width, theme])
+        yield Album(folder=given.out, width=width, theme=theme, only=only)
+
+
+def _copy_docs(out: Path) -> None:
+    for name, (picture, width, theme) in DOCS.items():
+        shutil.copy(
+            Album(folder=out, width=width, theme=theme).path(picture), FOLDER / f"{name}.png"
+        )
 
 
 async def _take_all(given: argparse.Namespace) -> list[str]:
@@ -56,14 +99,13 @@ async def _take_all(given: argparse.Namespace) -> list[str]:
     failed: list[str] = []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS])
-        for width in given.width or WIDTHS:
-            for theme in given.theme or THEMES:
-                only = tuple(given.only or ())
-                album = Album(folder=given.out, width=width, theme=theme, only=only)
-                count, wrong = await take(browser, album)
-                failed += wrong
-                print(f"{width} {theme}: {count} pictures")  # noqa: T201 - this is a program
+        for album in _albums(given):
+            count, wrong = await take(browser, album)
+            failed += wrong
+            print(f"{album.width} {album.theme}: {count} pictures")  # noqa: T201 - this is a program
         await browser.close()
+    if given.docs and not failed:
+        _copy_docs(given.out)
     return failed
 
 
@@ -74,9 +116,10 @@ def main() -> int:
     parser.add_argument("--width", type=int, choices=WIDTHS, action="append")
     parser.add_argument("--theme", choices=THEMES, action="append")
     parser.add_argument("--only", metavar="NAME", action="append", help="a name or its beginning")
+    parser.add_argument("--docs", action="store_true", help="take those of the documentation")
     failed = asyncio.run(_take_all(parser.parse_args()))
-    for one in failed:
-        print(one, file=sys.stderr)  # noqa: T201 - this is a program
+    for problem in failed:
+        print(problem, file=sys.stderr)  # noqa: T201 - this is a program
     return 1 if failed else 0
 
 

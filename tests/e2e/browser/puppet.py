@@ -51,6 +51,9 @@ class Puppet:
             "initialize": {"commands": [], "models": [{"value": "big"}, {"value": "small"}]}
         }
         """What it answers to requests of the host, by their subtype; to others nothing at all."""
+        self.withheld: set[str] = set()
+        """The subtypes of requests that it answers only when `release` is called."""
+        self._unanswered: list[Line] = []
 
     # What the test waits for
 
@@ -107,7 +110,9 @@ class Puppet:
         await self.words(text)
         await self.end_words(text)
 
-    async def used(self, tool: str, given: Line, result: str) -> None:
+    async def used(
+        self, tool: str, given: Line, result: Any, structured: Line | None = None
+    ) -> None:
         """A tool that was used without asking, and what came back."""
         self._messages += 1
         use = f"toolu_{self._messages}_{tool}"
@@ -115,7 +120,8 @@ class Puppet:
         await self.line(type="assistant", message=self._message([call]), parent_tool_use_id=None)
         block = {"type": "tool_result", "tool_use_id": use, "content": result}
         message = {"role": "user", "content": [block]}
-        await self.line(type="user", message=message, parent_tool_use_id=None)
+        more = {} if structured is None else {"tool_use_result": structured}
+        await self.line(type="user", message=message, parent_tool_use_id=None, **more)
 
     async def ask(
         self, request: str, given: Line | str, *, tool: str = "Bash", **more: Any
@@ -177,8 +183,17 @@ class Puppet:
         elif line["type"] == "user":
             await self._begin_turn(line)
 
+    async def release(self) -> None:
+        """Answer the requests that were withheld, and all later ones."""
+        self.withheld = set()
+        for line in self._unanswered:
+            await self._obey(line)
+
     async def _obey(self, line: Line) -> None:
         asked = line["request"]["subtype"]
+        if asked in self.withheld:
+            self._unanswered.append(line)
+            return
         response = self.replies.get(asked, {})
         body = {"subtype": "success", "request_id": line["request_id"], "response": response}
         await self.write({"type": "control_response", "response": body})
@@ -208,6 +223,8 @@ class Theatre:
         self.agent = agent
         """What a server starts as its CLI."""
         self.puppets: list[Puppet] = []
+        self.withheld: set[str] = set()
+        """The requests that every new process answers only when it is told to."""
         self._arrived: asyncio.Queue[Puppet] = asyncio.Queue()
         self._lives: set[asyncio.Task[None]] = set()
 
@@ -228,6 +245,7 @@ class Theatre:
 
     async def _play(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         puppet = Puppet(reader, writer)
+        puppet.withheld = set(self.withheld)
         try:
             await puppet.come_in()
             self.puppets.append(puppet)

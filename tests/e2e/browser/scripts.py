@@ -13,8 +13,8 @@ __all__ = ["WAIT_FOR_GO", "ask", "named", "question", "say", "scene", "spawn", "
 
 Step = dict[str, Any]
 
-WAIT_FOR_GO = "until [ -e go ]; do sleep 0.05; done; echo went"
-"""A command that ends when the test makes the file `go`: nothing has to be timed."""
+WAIT_FOR_GO = "until [ -e go ]; do sleep 0.05; done; touch gone; echo went"
+"""A command that ends when the test makes the file `go`. It writes a file, so it needs approval."""
 
 
 def scene(when: str | None, *steps: Step) -> dict[str, Any]:

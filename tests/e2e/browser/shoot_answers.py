@@ -79,15 +79,18 @@ def script() -> list[Any]:
 async def permission(studio: Studio) -> None:
     house = await studio.emulated(script())
     desk = await studio.visit(house)
-    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
     await desk.start("deploy it to staging")
     await expect(allow).to_be_enabled()
     await studio.keep(desk, "permission-command")
-    for button, name in (("Never again…", "never"), ("Edit…", "edit"), ("Deny…", "deny")):
+    for button, name in (
+        ("Always deny…", "never"),
+        ("Modify…", "edit"),
+        ("Deny with reason…", "deny"),
+    ):
         await desk.decide(button)
         await studio.keep(desk, f"permission-panel-{name}")
-        if name != "never":
-            await desk.decide("Back")
+        await desk.decide("Back")
     await desk.decide("Deny and stop")
     await desk.expect_rest()
     for prompt, words in (
@@ -112,20 +115,31 @@ async def permission(studio: Studio) -> None:
         await desk.expect_rest()
 
 
+async def wary(studio: Studio) -> None:
+    """A request for which the CLI suggests no, for this once only."""
+    desk, puppet = await studio.perform("Clean the release branch up")
+    await puppet.ask(
+        "wary", {"command": "git push --force origin main", "description": "Overwrite the branch"},
+        default_to_no=True, suppress_always_allow_rule=True,
+    )  # fmt: skip
+    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
+    await studio.keep(desk, "wary-no-first")
+
+
 async def question_(studio: Studio) -> None:
     house = await studio.emulated(script())
     desk = await studio.visit(house)
     await desk.start("single")
     await expect(desk.decision).to_contain_text("Which database?")
     await studio.keep(desk, "question-single")
-    await desk.decide("Do not answer")
+    await desk.decide("Skip")
     await desk.expect_rest()
     await desk.start("basket")
     await desk.decision.get_by_role("radio", name=re.compile("^Two columns")).check()
     await studio.keep(desk, "question-preview")
     await desk.decide("Next")
     await desk.decision.get_by_role("checkbox", name=re.compile("^Coupons")).check()
-    await desk.decision.get_by_label("Something else").fill("A note for the courier")
+    await desk.decision.get_by_label("Other").fill("A note for the courier")
     await studio.keep(desk, "question-several")
 
 
@@ -141,7 +155,7 @@ async def plan(studio: Studio) -> None:
     field = desk.decision.get_by_role("textbox", name=re.compile("^Comment on"))
     await field.fill("There are four, not three.")
     await studio.keep(desk, "plan-comment")
-    await desk.decide("Send back with 1 comment")
+    await desk.decide("Request changes with 1 comment")
     await desk.expect_words("As you wish.")
     await desk.expect_rest()
     await studio.keep(desk, "plan-card")
@@ -202,17 +216,18 @@ async def inbox(studio: Studio) -> None:
         await desk.start(prompt)
         await expect(desk.decision).to_contain_text(words)
         await desk.page.goto(house.base)
-        await expect(desk.page.get_by_role("button", name="Open the inbox")).to_be_visible()
+        await expect(desk.page.get_by_role("button", name="Open inbox")).to_be_visible()
     await studio.keep(desk, "inbox-home")
     await desk.page.goto(f"{house.base}/inbox")
     await expect(desk.page.get_by_role("main").get_by_role("listitem").nth(2)).to_be_visible()
-    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
     await expect(allow).to_be_enabled()
     await studio.keep(desk, "inbox-several")
 
 
 ANSWERS: dict[str, Shoot] = {
     "permission": permission,
+    "wary": wary,
     "question": question_,
     "plan": plan,
     "form": form,

@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from fairlead.host.option_groups import ToolRules
+from fairlead.host.options.groups import ToolRules
 from tests.e2e.browser.album import Shoot, Studio
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.puppet import Puppet
@@ -76,7 +76,7 @@ async def talk(studio: Studio) -> None:
     await studio.keep(desk, "talk-picture")
     await _find_and_list(studio, desk)
     await desk.say("fail")
-    await desk.expect_words(re.compile("^The model could not answer"))
+    await desk.expect_words(re.compile("^The model request failed"))
     await studio.keep(desk, "talk-error")
     await desk.say("slow")
     await desk.expect_words("Words that came so far")
@@ -93,7 +93,7 @@ async def talk(studio: Studio) -> None:
 async def _find_and_list(studio: Studio, desk: Desk) -> None:
     await desk.page.keyboard.press("Escape")
     await desk.page.keyboard.press("Control+f")
-    await desk.page.get_by_role("searchbox", name=re.compile("^Words")).fill("letter")
+    await desk.page.get_by_role("searchbox", name="Find in this conversation").fill("letter")
     bar = desk.page.get_by_role("search", name="Find in the conversation")
     await expect(bar.get_by_role("status")).to_have_text(re.compile(r"\d"))
     await desk.page.keyboard.press("Enter")
@@ -146,7 +146,7 @@ CARDS: dict[str, tuple[dict[str, Any], ...]] = {
         use("TaskUpdate", taskId="2", addBlockedBy=["1"]),
         use("TaskUpdate", taskId="1", status="in_progress"),
     ),
-    "skill": (use("Skill", skill="release-notes"), use("Mystery", one=1, two=["a", "b"])),
+    "skill": (use("Skill", skill="release-notes"), use("mcp__mystery__look", one=1, two=["a", "b"])),
 }  # fmt: skip
 
 
@@ -160,7 +160,7 @@ async def card(studio: Studio) -> None:
     house = await studio.emulated(
         [scene("edit", read, edit, say("The edit is done.")), *scenes,
          scene("ask", asked, say("The ask is done."))],
-        rules=ToolRules(allowed=(*FREE.allowed, "Mystery")),
+        rules=ToolRules(allowed=(*FREE.allowed, "mcp__mystery__look")),
     )  # fmt: skip
     desk = await studio.visit(house)
     for name in (*CARDS, "edit"):
@@ -265,6 +265,12 @@ async def composer(studio: Studio) -> None:
     await expect(desk.page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
     await studio.keep(desk, "composer-files")
     await desk.composer.press("Escape")
+    await desk.composer.fill("Compare @README.md with @/etc/hostname and @gone.txt ")
+    chips = desk.page.get_by_role("group", name="What @ attaches")
+    await expect(chips.get_by_role("listitem")).to_have_count(3)
+    await studio.keep(desk, "composer-mentions")
+    await chips.get_by_label("Send as plain text").check()
+    await studio.keep(desk, "composer-mentions-plain")
     await desk.composer.fill("What does this chart say?\nAnd is the list complete?")
     files: list[Any] = [
         {"name": "letters.png", "mimeType": "image/png", "buffer": base64.b64decode(picture())},
@@ -295,7 +301,7 @@ async def panel(studio: Studio) -> None:
                "payments": {"command": "/nowhere/payments-mcp"}}  # fmt: skip
     (house.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
     desk = await studio.visit(house)
-    await desk.start("hello", Mode="acceptEdits")
+    await desk.start("hello", answer="Trust and start", Mode="acceptEdits")
     await desk.expect_words("Little so far.")
     await desk.expect_rest()
     await desk.say("go on")
@@ -309,7 +315,7 @@ async def panel(studio: Studio) -> None:
         await desk.expect_words("I commit it." if name == "repair" else "It runs.")
     details = await studio.details(desk)
     context = details.get_by_role("region", name="Context")
-    await context.get_by_role("button", name="Measure anew").click()
+    await context.get_by_role("button", name="Refresh").click()
     await expect(context.get_by_role("listitem").first).to_be_visible()
     await studio.keep(desk, "panel-full")
     listed = details.get_by_role("region", name="MCP servers")
@@ -318,13 +324,13 @@ async def panel(studio: Studio) -> None:
     await details.evaluate("node => node.scrollTo(0, node.scrollHeight)")
     await studio.keep(desk, "panel-servers")
     files = details.get_by_role("region", name="Changed files")
-    await files.get_by_role("button").last.click()
+    await files.get_by_role("listitem").get_by_role("button").last.click()
     await expect(desk.page.get_by_role("dialog").last).to_be_visible()
     await studio.keep(desk, "panel-diff")
 
 
 async def desk_picture(studio: Studio) -> None:
-    """The one that shows it all: a flaky test mended, and a commit that waits for leave."""
+    """A whole session: a flaky test is fixed, and a commit needs approval."""
     await studio.past()
     house = await studio.emulated(
         [scene("once in ten", *REPAIR), scene(None, say("Which one? `tests/` has two of them."))],
@@ -333,12 +339,12 @@ async def desk_picture(studio: Studio) -> None:
     desk = await studio.visit(house)
     if studio.album.width == WIDE:
         await desk.page.set_viewport_size({"width": WIDE, "height": 1080})  # Room for the story.
-    await desk.start("Mend the checkout test", Mode="acceptEdits")
+    await desk.start("Fix the flaky checkout test", Mode="acceptEdits")
     await desk.expect_words(re.compile("^Which one"))
     await desk.expect_rest()
     await desk.say(FLAKY)
     await expect(desk.decision).to_contain_text("git commit")
-    await expect(desk.decision.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
+    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
     await studio.keep(desk, "desk-decision")
 
 

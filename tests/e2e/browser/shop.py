@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fairlead.emulator.scratch_project import make_scratch_project
+from fairlead.emulator.script.scratch_project import make_scratch_project
 from fairlead.store.log import OUT, NewEvent
-from fairlead.store.sessions import SessionRow
 from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables.sessions import SessionRow
 from fairlead.transcript.transcript import Transcript
 from fairlead.wire.decode import decode
 from tests.e2e.browser.scripts import say, think, use
@@ -169,7 +169,7 @@ PAST = (
     ("Explain the retry queue", "billing", "claude-haiku-4-5", 0.11, 0),
     ("Upgrade Svelte to 5.57", "web", "claude-sonnet-4-5", 0.42, 1),
     ("Migrate to PostgreSQL 17", "infra", "claude-opus-4-6", 3.64, 3),
-    ("Mend the search", "shop-api", "claude-sonnet-4-5", 0.64, 5),
+    ("Fix the search", "shop-api", "claude-sonnet-4-5", 0.64, 5),
     ("Write the notes of 2.4", "shop-api", "claude-haiku-4-5", 0.07, 6),
     ("Retry payments that time out", "billing", "claude-opus-4-6", 2.21, 8),
     ("Find dead code", "web", "claude-sonnet-4-5", 0.58, 12),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from fairlead.host.option_groups import ToolRules
+from fairlead.host.options.groups import ToolRules
 from tests.e2e.browser.axe import Report
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.desk import Desk
@@ -28,7 +28,7 @@ from tests.e2e.browser.sockets import KEEP_SOCKETS
 
 widths = pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
 
-FREE = ("Glob", "Grep", "TaskCreate", "TaskUpdate", "Skill", "Mystery")
+FREE = ("Glob", "Grep", "TaskCreate", "TaskUpdate", "Skill", "mcp__mystery__look")
 
 WORDS = """# A heading
 
@@ -74,7 +74,7 @@ def everything() -> list[Any]:
         use("TaskUpdate", taskId="2", addBlockedBy=["1"]),
         use("TaskUpdate", taskId="1", status="in_progress"),
         use("Skill", skill="debug"),
-        use("Mystery", one=1, two=["a", "b"]),
+        use("mcp__mystery__look", one=1, two=["a", "b"]),
         spawn("Look around", use("Bash", command="ls"), say("A quiet place.")),
         say("That was all of it."),
     )
@@ -135,7 +135,7 @@ async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
     await report.look(desk, "session, at rest")
     session = desk.session
     await desk.page.goto(house.base)
-    await expect(desk.page.get_by_role("heading", name="Where were we?")).to_be_visible()
+    await expect(desk.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
     await report.look(desk, "home, with sessions")
     for path, words in (
         ("search?q=hello", "hello"),
@@ -146,7 +146,7 @@ async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
         ("keys", "New session"),
         (f"help?session={session}", "/compact"),
         (f"s/{session}/log", "system"),
-        ("s/00000000-0000-4000-8000-000000000000", "not here"),
+        ("s/00000000-0000-4000-8000-000000000000", "not found"),
     ):
         await desk.page.goto(f"{house.base}/{path}")
         await expect(desk.page.get_by_role("main").get_by_text(words).first).to_be_visible()
@@ -160,6 +160,7 @@ async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -
     house = await furnished(emulated)
     desk = await visit(house, phone=phone)
     await desk.start("work", Mode="acceptEdits")
+    await desk.decision.get_by_role("button", name="Allow once").click()
     await desk.expect_words("That was all of it.")
     await desk.expect_rest()
     await report.look(desk, "cards, as they come")
@@ -183,7 +184,7 @@ async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -
         await desk.page.get_by_role("button", name="Close", exact=True).first.click()
         await desk.page.get_by_role("button", name="Sessions").click()
         await report.look(desk, "sessions on a phone")
-        await desk.page.get_by_role("button", name="Close the list").click(
+        await desk.page.get_by_role("button", name="Close session list").click(
             position={"x": 380, "y": 9}
         )
     await desk.composer.press_sequentially("/co")
@@ -191,7 +192,7 @@ async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -
     await report.look(desk, "slash commands")
     await desk.composer.fill("")
     await desk.say("fail")
-    await desk.expect_words(re.compile("^The model could not answer"))
+    await desk.expect_words(re.compile("^The model request failed"))
     await report.look(desk, "an error")
     await desk.say("wait")
     await desk.expect_words("Words that came.")
@@ -207,14 +208,15 @@ async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone:
     house = await furnished(emulated)
     desk = await visit(house, phone=phone)
     await desk.start("run")
-    await expect(desk.decision.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
+    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
     await report.look(desk, "permission")
-    await desk.decide("Never again…")
-    await report.look(desk, "permission, never again")
-    await desk.decide("Edit…")
+    await desk.decide("Always deny…")
+    await report.look(desk, "permission, always deny")
+    await desk.decide("Back")
+    await desk.decide("Modify…")
     await report.look(desk, "permission, edited")
     await desk.decide("Back")
-    await desk.decide("Deny…")
+    await desk.decide("Deny with reason…")
     await report.look(desk, "permission, denied with words")
     await desk.decide("Back")
     await desk.page.goto(f"{house.base}/inbox")
@@ -234,7 +236,7 @@ async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone:
     await desk.decide("Next")
     await desk.decide("Add a note")
     await report.look(desk, "question, the second, with a note")
-    await desk.decide("Do not answer")
+    await desk.decide("Skip")
     await desk.expect_rest()
     await desk.say("plan")
     await expect(desk.decision).to_contain_text("Plan")
@@ -290,7 +292,12 @@ async def test_the_windows(emulated: Emulated, visit: Visit, phone: bool) -> Non
     desk = await visit(house, role=None, phone=phone)
     await desk.context.add_init_script(KEEP_SOCKETS)
     await desk.sign_in()
-    for keys, name in (("n", "New session"), ("Control+k", "Find anything"), ("?", "Keys")):
+    for keys, name in (
+        ("n", "New session"),
+        ("Control+k", "Find anything"),
+        ("?", "Keyboard shortcuts"),
+    ):
+        await desk.leave_field()
         await desk.page.keyboard.press(keys)
         window = desk.page.get_by_role("dialog", name=re.compile(f"^{name}"))
         await expect(window).to_be_visible()
@@ -303,12 +310,12 @@ async def test_the_windows(emulated: Emulated, visit: Visit, phone: bool) -> Non
     await desk.expect_words("You said: hello")
     await desk.expect_rest()
     await desk.more("Fork")
-    await expect(desk.page.get_by_role("dialog", name="Fork the session")).to_be_visible()
+    await expect(desk.page.get_by_role("dialog", name="Fork session")).to_be_visible()
     await report.look(desk, "fork")
     await desk.page.keyboard.press("Escape")
     await desk.context.set_offline(True)
     await desk.page.evaluate("sockets.at(-1).close()")
-    await expect(desk.page.get_by_text(re.compile("^No connection"))).to_be_visible()
+    await expect(desk.page.get_by_text(re.compile("^Offline"))).to_be_visible()
     await report.look(desk, "no connection")
     report.check()
 

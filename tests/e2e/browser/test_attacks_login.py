@@ -1,25 +1,22 @@
-"""The login cannot be borrowed, leaked or lured away (security.md 0.1, R5, T-09)."""
+"""The login cannot be borrowed, leaked or lured away (R5, T-09)."""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, BrowserContext, expect
 
 from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.desk import PATIENCE_MS, Desk
 from tests.e2e.browser.evil import ATTACKS, open_evil
 from tests.e2e.browser.house import House
+from tests.e2e.browser.stored_secrets import STORED
 
 PARAMETERS = (
     "server", "host", "url", "api", "base", "backend",
     "ws", "socket", "endpoint", "gateway", "origin", "redirect",
 )  # fmt: skip
 """Names under which apps have let a link tell them where their server is."""
-
-
-async def token_of(page: Page) -> str:
-    return str(await page.evaluate("localStorage.getItem('fairlead.token')"))
 
 
 def listen(context: BrowserContext) -> list[str]:
@@ -34,7 +31,7 @@ async def test_a_server_on_another_port_gets_nothing_of_the_login(
     playhouse: House, visit: Visit
 ) -> None:
     desk = await visit(playhouse)
-    token = await token_of(desk.page)
+    token = desk.access
     assert len(token) > 40
     async with open_evil() as neighbour:
         page = await desk.context.new_page()
@@ -54,6 +51,16 @@ async def test_a_server_on_another_port_gets_nothing_of_the_login(
     assert len(await playhouse.service.store.devices()) == 1
 
 
+async def test_R15_no_script_can_read_what_the_device_comes_in_with(
+    playhouse: House, visit: Visit
+) -> None:
+    desk = await visit(playhouse)
+    stored = await desk.page.evaluate(STORED)
+    assert (stored["keys"], stored["read"]) == (1, 0)
+    assert desk.access not in stored["texts"]
+    assert "token" not in stored["texts"]
+
+
 async def test_no_secret_stands_in_any_address(playhouse: House, hostile: Browser) -> None:
     context = await hostile.new_context()
     addresses = listen(context)
@@ -64,7 +71,7 @@ async def test_no_secret_stands_in_any_address(playhouse: House, hostile: Browse
     await expect(desk.page.get_by_role("navigation", name="Sessions")).to_be_visible(
         timeout=PATIENCE_MS
     )
-    token = await token_of(desk.page)
+    token = desk.access
     await desk.page.reload()
     await expect(desk.page.get_by_role("navigation", name="Sessions")).to_be_visible(
         timeout=PATIENCE_MS
@@ -91,9 +98,9 @@ async def test_a_link_lets_one_device_in_once(playhouse: House, visit: Visit) ->
     second = await visit(playhouse, role=None)
     await second.page.goto(link)
     refused = second.page.get_by_role("alert")
-    await expect(refused).to_contain_text("This code was used", timeout=PATIENCE_MS)
+    await expect(refused).to_contain_text("was already used", timeout=PATIENCE_MS)
     assert second.page.url == f"{playhouse.base}/"
-    assert await token_of(second.page) == "None"
+    assert (await second.page.evaluate(STORED))["keys"] == 0
     assert len(await playhouse.service.store.devices()) == 1
 
 

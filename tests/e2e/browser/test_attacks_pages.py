@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser
 
-from fairlead.server.static import WEB_FOLDER
-from tests.e2e.browser.evil import ATTACKS, open_evil
+from tests.e2e.browser.evil import ammunition, attack, open_evil
 from tests.e2e.browser.house import House, open_house
 from tests.e2e.browser.puppet import Theatre
 
@@ -41,20 +39,6 @@ async def effects(house: House, theatre: Theatre) -> Effects:
     )
 
 
-def ammunition(token: str, code: str, base: str) -> dict[str, str]:
-    """A good token and a good code: nothing but who asks may be the reason for a no."""
-    return {"base": base, "token": token, "code": code, "script": script_of()}
-
-
-def script_of() -> str:
-    """A script of ours that everybody may ask for."""
-    return next(f"/assets/{path.name}" for path in WEB_FOLDER.glob("assets/index-*.js"))
-
-
-async def attack(page: Page, given: dict[str, str]) -> Any:
-    return await page.evaluate(ATTACKS, given)
-
-
 async def upgrade(port: int, host: str) -> str:
     """How a socket is answered that is opened under a name."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -68,7 +52,7 @@ async def upgrade(port: int, host: str) -> str:
 
 async def pairs(house: House, code: str) -> bool:
     """Whether a code is still good."""
-    return await house.service.doors.pair(code, "the owner", "127.0.0.1") is not None
+    return await house.service.devices.pair(code, "the owner", "127.0.0.1") is not None
 
 
 async def test_the_attacks_work_on_a_server_that_lets_them(hostile: Browser) -> None:
@@ -91,8 +75,8 @@ async def test_the_attacks_work_on_a_server_that_lets_them(hostile: Browser) -> 
 async def test_a_page_elsewhere_changes_nothing_and_reads_nothing(
     playhouse: House, theatre: Theatre, hostile: Browser
 ) -> None:
-    token = (await playhouse.service.doors.make_device("the owner", "owner")).token
-    code = playhouse.service.doors.issue_code()
+    token = (await playhouse.service.devices.make_device("the owner", "owner")).token
+    code = playhouse.service.devices.issue_code()
     before = await effects(playhouse, theatre)
     async with open_evil() as evil:
         page = await hostile.new_page()
@@ -124,13 +108,13 @@ async def test_a_rebound_name_is_refused_by_every_door(
         port = evil.port
     # The name now leads to us: the page is of the same origin as everything it asks for.
     async with open_house(tmp_path, agent=theatre.agent, project=tmp_path, port=port) as house:
-        token = (await house.service.doors.make_device("the owner", "owner")).token
-        code = house.service.doors.issue_code()
+        token = (await house.service.devices.make_device("the owner", "owner")).token
+        code = house.service.devices.issue_code()
         before = await effects(house, theatre)
         own = f"http://rebind.evil.test:{port}"
         read = await attack(page, ammunition(token, code, own))
         await page.close()
-        refused = "this server does not go by that name"
+        refused = "Unknown Host header. Start the server with --name HOST to allow it."
         said = {name: text for name, text in read.items() if text is not None}
         assert {text.removeprefix("421 ").strip() for text in said.values()} == {refused}
         assert {"fetch", "fetch with the token", "fetch the page", "post JSON", "XHR get"} <= set(

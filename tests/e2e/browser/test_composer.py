@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
-from fairlead.host.option_groups import ToolRules
+from fairlead.host.options.groups import ToolRules
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.scripts import WAIT_FOR_GO, say, scene, use
 
@@ -24,7 +24,7 @@ async def test_the_list_of_commands_takes_the_place_of_the_queue_and_gives_it_ba
     for text in ("the first that waits", "the second"):
         await desk.say(text)
     queue = desk.page.get_by_role("region", name="Queue")
-    await expect(queue).to_contain_text("2 messages wait")
+    await expect(queue).to_contain_text("2 queued messages")
     top = await queue.bounding_box()
     await desk.composer.press_sequentially("/ver")
     offers = desk.page.get_by_role("listbox", name="Commands")

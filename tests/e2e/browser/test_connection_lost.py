@@ -32,12 +32,12 @@ async def begin(cable: Cable, visit: Visit, theatre: Theatre) -> tuple[Desk, Pup
 
 def lost(desk: Desk) -> Locator:
     """What says that there is no connection."""
-    return desk.page.get_by_role("status").filter(has_text="No connection to the server")
+    return desk.page.get_by_role("status").filter(has_text="Offline. Retrying")
 
 
 async def reconnect(cable: Cable, desk: Desk) -> None:
     cable.mend()
-    await desk.page.get_by_role("button", name="Try now").click()
+    await desk.page.get_by_role("button", name="Retry now").click()
     await expect(lost(desk)).to_have_count(0, timeout=PATIENCE_MS)
 
 
@@ -96,12 +96,12 @@ async def test_an_answer_given_without_a_connection_arrives_once(
 ) -> None:
     desk, puppet = await begin(cable, visit, theatre)
     await puppet.ask("a", {"command": "ls"})
-    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
     await expect(allow).to_be_enabled(timeout=PATIENCE_MS)
     cable.cut()
     await expect(lost(desk)).to_be_visible(timeout=PATIENCE_MS)
-    await desk.decide("Allow")
-    await expect(lost(desk)).to_contain_text("One thing waits to be sent")
+    await desk.decide("Allow once")
+    await expect(lost(desk)).to_contain_text("1 message will be sent")
     assert puppet.answers == []
     await reconnect(cable, desk)
     assert (await puppet.answer("a"))["behavior"] == "allow"
@@ -116,12 +116,12 @@ async def test_an_answer_whose_receipt_was_lost_counts_once(
 ) -> None:
     desk, puppet = await begin(cable, visit, theatre)
     await puppet.ask("a", {"command": "ls"})
-    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
     await expect(allow).to_be_enabled(timeout=PATIENCE_MS)
     cable.deafen()
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await puppet.answer("a")  # The server acted, and the page does not know.
-    await expect(desk.decision).to_contain_text("Sending the answer")
+    await expect(desk.decision).to_contain_text("Sending…")
     cable.cut()
     await expect(lost(desk)).to_be_visible(timeout=PATIENCE_MS)
     await reconnect(cable, desk)
@@ -137,16 +137,18 @@ async def test_a_request_withdrawn_meanwhile_is_gone_and_its_answer_refused(
 ) -> None:
     desk, puppet = await begin(cable, visit, theatre)
     await puppet.ask("a", {"command": "ls"})
-    allow = desk.decision.get_by_role("button", name="Allow", exact=True)
+    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
     await expect(allow).to_be_enabled(timeout=PATIENCE_MS)
     cable.cut()
     await expect(lost(desk)).to_be_visible(timeout=PATIENCE_MS)
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await puppet.withdraw("a")
     await puppet.ask("b", {"command": "rm -rf ."})
     await reconnect(cable, desk)
     await expect(desk.decision.get_by_label("Command")).to_have_text("rm -rf .")
-    await expect(desk.page.get_by_text(re.compile("this request is over")).first).to_be_visible()
+    await expect(
+        desk.page.get_by_text(re.compile("This request is no longer open")).first
+    ).to_be_visible()
     await puppet.say("still here")
     await desk.expect_words("still here")
     assert puppet.answers == []

@@ -39,12 +39,13 @@ async def exported(desk: Desk) -> str:
     """The session as the server has it."""
     return str(
         await desk.page.evaluate(
-            """async () => {
-              const authorization = `Bearer ${localStorage.getItem("fairlead.token")}`;
+            """async (token) => {
+              const authorization = `Bearer ${token}`;
               const session = location.pathname.split("/").at(-1);
               const answer = await fetch(`/api/sessions/${session}/export?form=markdown`, { headers: { authorization } });
               return answer.text();
-            }"""
+            }""",
+            desk.access,
         )
     )
 
@@ -71,14 +72,14 @@ async def desk(serving: Serving, chromium: Browser) -> AsyncIterator[Desk]:
 async def die_and_come_back(serving: Serving, desk: Desk, written: str) -> None:
     """Kill the server, write a message, start the server, and wait for the connection."""
     await serving.kill()
-    gone = desk.page.get_by_role("status").filter(has_text="No connection to the server")
+    gone = desk.page.get_by_role("status").filter(has_text="Offline. Retrying")
     await expect(gone).to_be_visible(timeout=PATIENCE_MS)
     await desk.say(written)
     await serving.start()
-    again = desk.page.get_by_role("button", name="Try now")
+    again = desk.page.get_by_role("button", name="Retry now")
     await expect(gone.or_(desk.page.get_by_text("process ended")).first).to_be_visible()
-    if await again.is_visible():
-        await again.click()  # It would try by itself, only later.
+    # It would retry by itself, only later. If it just did, the button is gone.
+    await again.evaluate_all("buttons => buttons.forEach((button) => button.click())")
     await expect(gone).to_have_count(0, timeout=PATIENCE_MS)
 
 
@@ -113,10 +114,56 @@ async def test_a_page_lives_through_the_death_of_its_server(
     assert re.findall(r"\bw\d+\b", shown) == WORDS
     assert shown.count("written while it was down") == 1
     assert shown.count("a draft that is never finished") == 1  # What was read stays (T138).
-    assert "The answer was cut off here." in shown
+    assert "Response interrupted." in shown
     await desk.page.reload()
     await desk.expect_words("and on it goes")
     assert await conversation(desk) == shown
     kept = await exported(desk)
     assert re.findall(r"\bw\d+\b", kept) == WORDS
     assert kept.count("written while it was down") == 1
+
+
+async def test_B57_a_turn_that_a_server_stop_cut_off_says_so_and_can_go_on(
+    serving: Serving, desk: Desk, theatre: Theatre
+) -> None:
+    await desk.start("cut me off")
+    puppet = await theatre.enter()
+    await puppet.prompted()
+    keep_file(serving, puppet)
+    await puppet.say("Working on it.")
+    await desk.expect_words("Working on it.")
+    await serving.stop()
+    await serving.start()
+    await desk.page.reload()
+    await desk.expect_words(re.compile("Interrupted by a server restart"))
+    assert await desk.transcript.get_by_text("by you").count() == 0
+    await expect(desk.composer).to_be_enabled()
+
+
+async def test_U85_a_session_that_cannot_be_resumed_offers_no_resume(
+    serving: Serving, desk: Desk, theatre: Theatre
+) -> None:
+    await desk.start("go")
+    puppet = await theatre.enter()  # It writes no session file, so it cannot be resumed.
+    await puppet.prompted()
+    await puppet.say("I looked around. The fence is green now.")
+    await puppet.finish()
+    await desk.expect_rest()
+    await serving.stop()
+    await serving.start()
+    await desk.page.reload()
+    await desk.expect_words("The fence is green now.")
+    # The server allows the CLI 20 seconds to write the file.
+    await expect(desk.composer).to_be_disabled(timeout=60_000)
+    await expect(desk.composer).to_have_attribute("placeholder", re.compile("can't be resumed"))
+    await desk.page.get_by_role("button", name="More", exact=True).click()
+    await expect(desk.page.get_by_role("menuitem", name="Rename")).to_be_visible()
+    await expect(desk.page.get_by_role("menuitem", name="Resume")).to_have_count(0)
+    await desk.page.keyboard.press("Escape")
+    await expect(desk.page.get_by_role("button", name="Resume")).to_have_count(0)
+    # What the session did is still on the board, although nobody has loaded it.
+    await desk.page.goto(f"{serving.base}/board")
+    done = desk.page.get_by_role("region", name=re.compile("^Done"))
+    await expect(done.get_by_role("link", name=re.compile("^go"))).to_contain_text(
+        "The fence is green now."
+    )

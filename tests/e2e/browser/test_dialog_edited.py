@@ -11,16 +11,16 @@ WATCH = """
 // When the form came, and when its button could first be pressed.
 window.moments = { came: 0, armed: 0 };
 new MutationObserver(() => {
-  const form = document.querySelector('[aria-label="Edit before it runs"]');
+  const form = document.querySelector('[aria-label="Modify before it runs"]');
   if (form && !window.moments.came) window.moments.came = performance.now();
-  const allow = [...document.querySelectorAll("main dialog[open] button")].find((one) => one.innerText.startsWith("Allow as edited"));
+  const allow = [...document.querySelectorAll("main dialog[open] button")].find((one) => one.innerText.startsWith("Allow modified"));
   if (allow && !allow.disabled && !window.moments.armed) window.moments.armed = performance.now();
 }).observe(document.body, { subtree: true, childList: true, attributes: true });
 """
 
 
 def allow(desk: Desk) -> Locator:
-    return desk.decision.get_by_role("button", name="Allow as edited", exact=True)
+    return desk.decision.get_by_role("button", name="Allow modified", exact=True)
 
 
 async def test_an_edit_cannot_be_allowed_before_it_has_stood_there_for_a_moment(
@@ -30,11 +30,10 @@ async def test_an_edit_cannot_be_allowed_before_it_has_stood_there_for_a_moment(
     await puppet.ask("a", {"command": "make deploy"})
     await expect(desk.decision).to_be_visible()
     await desk.page.evaluate(WATCH)
-    await desk.page.keyboard.press("e")
-    await desk.decision.get_by_label("command").fill("make test")
-    await desk.page.keyboard.press(
-        "Control+Enter"
-    )  # Too early to count, or late enough to be said.
+    await desk.decide("Modify…")
+    await desk.decision.get_by_role("textbox", name="command").fill("make test")
+    # Too early to count, or late enough to be said.
+    await desk.page.keyboard.press("Control+Enter")
     await desk.page.wait_for_function("() => window.moments.armed > 0")
     moments = await desk.page.evaluate("window.moments")
     assert moments["armed"] - moments["came"] >= 480, moments
@@ -48,15 +47,15 @@ async def test_a_long_edit_is_allowed_only_when_its_end_was_shown(perform: Perfo
     desk, puppet = await perform()
     await puppet.ask("a", {"command": command})
     await expect(desk.decision).to_be_visible()
-    await desk.decide("Edit…")
-    await expect(desk.decision.get_by_label("command")).to_be_focused()
+    await desk.decide("Modify…")
+    await expect(desk.decision.get_by_role("textbox", name="command")).to_be_focused()
     await desk.page.keyboard.type("set -e; ")
     now = await desk.page.evaluate("performance.now()")
     await desk.page.wait_for_function("(until) => performance.now() > until", arg=now + 1_000)
     await expect(allow(desk)).to_be_disabled()
     await desk.page.keyboard.press("Control+Enter")
     assert puppet.answers == []
-    await desk.decision.get_by_role("button", name="Show its end").click()
+    await desk.decision.get_by_role("button", name="Jump to end").click()
     await expect(allow(desk)).to_be_enabled()
     await allow(desk).click()
     assert (await puppet.answer("a"))["updatedInput"] == {"command": f"set -e; {command}"}

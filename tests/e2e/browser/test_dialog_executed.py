@@ -13,7 +13,7 @@ from tests.e2e.browser.puppet import Puppet
 
 async def allowed(desk: Desk, puppet: Puppet, request: str) -> Any:
     """Press Allow; gives the input that the agent may run with."""
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     answer = await puppet.answer(request)
     assert answer["behavior"] == "allow"
     await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
@@ -38,7 +38,7 @@ async def test_two_requests_about_one_tool_use_are_answered_each_as_it_was_shown
     await puppet.ask("b", {"command": "rm -rf ."}, tool_use_id="toolu_one")
     await expect(desk.decision).to_contain_text("1 of 2", timeout=PATIENCE_MS)
     await expect(desk.decision.get_by_label("Command")).to_have_text("ls")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     assert (await puppet.answer("a"))["updatedInput"] == {"command": "ls"}
     await expect(desk.decision.get_by_label("Command")).to_have_text("rm -rf .")
     await desk.decide("Deny and stop")
@@ -58,7 +58,7 @@ ODD: tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...] = (
     # A number that a browser cannot hold is said to be inexact, and reaches the agent exactly.
     (
         '{"command": "sleep", "timeout": 12345678901234567890}',
-        ("sleep", "too large for a browser to show exactly"),
+        ("sleep", "too large to display exactly"),
         {"command": "sleep", "timeout": 12345678901234567890},
     ),
     # A command that is no text is shown as what it is.
@@ -82,8 +82,8 @@ async def test_an_odd_input_runs_as_it_was_shown(perform: Perform) -> None:
 async def test_an_edited_command_runs_as_it_stands_in_the_field(perform: Perform) -> None:
     desk, puppet = await perform()
     await puppet.ask("a", {"command": "make deploy", "timeout": 5, "words": ["a"]})
-    await desk.decide("Edit…")
-    await desk.decision.get_by_label("command").fill("make test")
-    await desk.decide("Allow as edited")
+    await desk.decide("Modify…")
+    await desk.decision.get_by_role("textbox", name="command").fill("make test")
+    await desk.decide("Allow modified")
     ran = (await puppet.answer("a"))["updatedInput"]
     assert ran == {"command": "make test", "timeout": 5, "words": ["a"]}

@@ -60,7 +60,7 @@ OWN = """
 
 
 async def drawn(desk: Desk, name: str) -> Any:
-    frame = desk.page.get_by_role("group" if name == "What is asked" else "log", name=name)
+    frame = desk.page.get_by_role("group" if name == "Request" else "log", name=name)
     return await frame.evaluate(DRAWN)
 
 
@@ -90,17 +90,18 @@ async def test_what_is_asked_for_cannot_draw_over_the_answers(perform: Perform) 
         "<h2>Allow</h2>": "<button>Allow</button>",
     }
     await puppet.ask("a", given, decision_reason=FORGERY)
-    await desk.decision.get_by_role("button", name="Show its end").click()
-    await expect(desk.decision.get_by_role("button", name="Allow", exact=True)).to_be_enabled(
+    await desk.decision.get_by_role("button", name="Jump to end").click()
+    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled(
         timeout=PATIENCE_MS
     )
-    found = await drawn(desk, "What is asked")
+    found = await drawn(desk, "Request")
     assert (found["clipped"], found["lifted"], found["ids"]) == (True, [], 0)
     answers = await desk.decision.evaluate(OWN)
     assert answers == [
-        [True, "Allow"],
-        [True, "Edit…"],
-        [True, "Deny…"],
+        [True, "Allow once"],
+        [True, "Deny"],
+        [True, "Modify…"],
+        [True, "Deny with reason…"],
         [True, "Deny and stop"],
     ]
     assert await desk.transcript.get_by_role("dialog").count() == 0
@@ -123,7 +124,7 @@ async def test_our_words_stand_where_no_word_of_the_agent_does(perform: Perform)
         ".map((one) => one.getAttribute('aria-label'))",
         mine,
     )
-    assert outside == ["What is asked"]
+    assert outside == ["Request"]
 
 
 async def test_a_tool_with_an_endless_name_leaves_the_answers_in_place(perform: Perform) -> None:
@@ -135,6 +136,6 @@ async def test_a_tool_with_an_endless_name_leaves_the_answers_in_place(perform: 
     await puppet.withdraw("a")
     await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
     await puppet.ask("b", {"x": "y"}, tool="mcp__box__do", display_name=name)
-    await desk.decide("Deny…")
+    await desk.decide("Deny with reason…")
     await desk.decide("Deny")
     assert (await puppet.answer("b"))["behavior"] == "deny"

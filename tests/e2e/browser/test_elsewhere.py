@@ -9,11 +9,11 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from fairlead.store.file_usage import spent_in
+from fairlead.store.cli_files.file_usage import spent_in
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.scripts import say, scene
-from tests.server.test_cli_search import write_files
-from tests.store.test_file_usage import files_of
+from tests.server.http.cli_session_files import write_files
+from tests.store.cli_files.usage_files import files_of
 
 HELLO = [scene(None, say("You said: {{prompt}}"))]
 
@@ -44,14 +44,14 @@ async def test_a_session_in_use_elsewhere_says_so_everywhere_and_is_only_read(
     await expect(page.get_by_role("button", name=re.compile("Resume"))).to_have_count(0)
     await expect(page.get_by_role("note").get_by_role("button")).to_have_text("Fork…")
     details = page.get_by_role("complementary", name="Details")
-    await expect(details).to_contain_text("Another program runs it")
+    await expect(details).to_contain_text("Running in another program")
     await page.get_by_role("button", name="More", exact=True).click()
     await expect(page.get_by_role("menuitem")).to_have_text(
-        [re.compile("Settings"), re.compile("What")]
+        [re.compile("Session settings"), re.compile("Commands")]
     )
     await page.keyboard.press("Escape")
     await page.keyboard.press("Control+k")
-    found = page.get_by_role("listbox", name="Found")
+    found = page.get_by_role("listbox", name="Results")
     await expect(found.get_by_role("option", name="do things")).to_contain_text("In use elsewhere")
     await expect(
         found.get_by_role("option", name=re.compile("Fork|Restart|Archive"))
@@ -80,6 +80,6 @@ async def test_what_was_used_elsewhere_is_on_the_usage_page_and_where_it_is_from
         "–"
     )  # No money told.
     await expect(table.get_by_role("row", name="opus 5.5")).to_contain_text("$")
-    counted = page.get_by_role("region", name="What is counted")
+    counted = page.get_by_role("region", name="Sources")
     await expect(counted).to_contain_text("1.7 k tokens, $0.0074")
-    await expect(counted).to_contain_text("No price is guessed here.")
+    await expect(counted).to_contain_text("Fairlead does not estimate prices.")

@@ -15,13 +15,13 @@ HELLO = scene(None, say("You said: {{prompt}}"))
 
 async def settings(desk: Desk) -> Locator:
     """The settings of the session that is open."""
-    await desk.more("Settings of the session")
+    await desk.more("Session settings")
     main = desk.page.get_by_role("main")
     await expect(main.get_by_role("combobox", name="Permission mode", exact=True)).to_be_enabled()
     return main
 
 
-async def test_the_fast_mode_is_switched_on_and_off_again(emulated: Emulated, visit: Visit) -> None:
+async def test_U48_fast_mode_is_switched_on_and_off(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated([HELLO]))
     await desk.start("hello")
     await desk.expect_rest()
@@ -40,11 +40,13 @@ async def test_the_fast_mode_is_switched_on_and_off_again(emulated: Emulated, vi
     assert live is not None
     assert live.transcript.session.fast_mode == "on"  # As the agent's own result tells it.
     await chip.click()
-    await desk.page.get_by_role("menuitem", name="Switch fast mode off").click()
+    await desk.page.get_by_role("menuitem", name="Turn off fast mode").click()
     await expect(chip).to_have_count(0)
 
 
-async def test_an_old_cli_has_no_switch_for_it(emulated: Emulated, visit: Visit) -> None:
+async def test_U49_a_cli_without_fast_mode_shows_no_switch(
+    emulated: Emulated, visit: Visit
+) -> None:
     desk = await visit(await emulated([HELLO], version="2.1.38"))
     await desk.start("hello")
     await desk.expect_rest()

@@ -22,6 +22,6 @@ async def test_a_turn_without_a_login_says_where_to_log_in(perform: Perform) -> 
         num_turns=1, terminal_reason="api_error",
     )  # fmt: skip
     await desk.expect_words(words)
-    await desk.expect_words("Open a terminal there, start claude, type /login")
-    await desk.expect_words("The model could not answer.")
-    await expect(desk.transcript.get_by_text("try again")).to_have_count(0)
+    await desk.expect_words("Open a terminal there, start claude, run /login")
+    await desk.expect_words("The model request failed.")
+    await expect(desk.transcript.get_by_text("to retry")).to_have_count(0)

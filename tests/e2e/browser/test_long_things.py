@@ -51,12 +51,12 @@ async def test_a_long_answer_is_copied_whole_although_only_its_beginning_is_here
     await desk.page.reload()
     answer = desk.transcript.get_by_role("article", name="Answer").first
     await expect(answer.get_by_role("button", name="Show all (90 KB)")).to_be_visible()
-    await desk.transcript.get_by_role("button", name="Copy the answer").click()
+    await desk.transcript.get_by_role("button", name="Copy answer").click()
     await expect(desk.transcript.get_by_role("button", name="Copied")).to_be_visible()
     assert await clipboard(desk) == words
     await desk.page.evaluate("() => navigator.clipboard.writeText('')")
     await answer.hover()
-    await answer.get_by_role("button", name="Copy this part").click()
+    await answer.get_by_role("button", name="Copy message").click()
     await expect(answer.get_by_role("button", name="Copied")).to_be_visible()
     assert await clipboard(desk) == words
 
@@ -75,9 +75,9 @@ async def test_finding_says_what_it_searched_in_part_and_searches_all_of_it_when
     finding = desk.page.get_by_role("search", name="Find in the conversation")
     await finding.get_by_role("searchbox").fill("the very")
     count = finding.get_by_role("status")
-    await expect(count).to_have_text("Not found. 2 long texts searched only in part")
+    await expect(count).to_have_text("No matches. 2 long texts searched only in part")
     await finding.get_by_role("button", name="Search all of them (184 KB)").click()
-    await expect(count).to_have_text("2")
+    await expect(count).to_have_text("1 of 2")  # The first match is selected at once.
     await expect(finding.get_by_role("button", name=re.compile("^Search all"))).to_have_count(0)
     await finding.get_by_role("searchbox").press("Enter")
     await expect(count).to_have_text(re.compile("^[12] of 2$"))
@@ -98,14 +98,14 @@ async def test_a_huge_result_of_any_tool_is_shown_in_pieces_and_holds_nothing_up
     await expect(all_of_it).to_be_visible()
     await desk.page.evaluate(LONG_TASKS)
     await all_of_it.click()
-    whole = desk.transcript.get_by_role("group", name="The whole result", exact=True)
+    whole = desk.transcript.get_by_role("group", name="Full result", exact=True)
     await expect(whole).to_be_visible()
     drawn = len(await whole.inner_text())
     assert drawn < len(result) / 4, drawn
     assert max(await desk.page.evaluate("window.longTasks"), default=0) < 300
     await desk.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), LAST])
     assert MIDDLE in (await whole.text_content() or "")
-    await desk.transcript.get_by_role("button", name="Copy all of it").click()
+    await desk.transcript.get_by_role("button", name="Copy all").click()
     await expect(desk.transcript.get_by_role("button", name="Copied")).to_be_visible()
     assert await clipboard(desk) == result
 
@@ -121,7 +121,7 @@ async def test_the_output_of_a_command_is_copied_whole(emulated: Emulated, visit
     await desk.expect_rest()
     card = desk.card(re.compile("^Bash"))
     await card.get_by_role("button").first.click()
-    await card.get_by_role("button", name="Copy the output").click()
+    await card.get_by_role("button", name="Copy output").click()
     await expect(card.get_by_role("button", name="Copied")).to_be_visible()
     assert (await clipboard(desk)).splitlines()[-1] == "row 1199 of the output"
 
@@ -159,7 +159,7 @@ async def test_every_button_that_copies_copies_what_is_not_here_too(perform: Per
         assert await _copied(desk, card) == whole
     card = desk.card(re.compile("^Bash"))
     await card.get_by_role("button").first.click()
-    assert await _copied(desk, card, "Copy the command") == f"cat <<'END'\n{rows}\nEND"
+    assert await _copied(desk, card, "Copy command") == f"cat <<'END'\n{rows}\nEND"
     raw = log.get_by_role("article", name="Unknown message")
     await raw.get_by_text("telemetry_v9").click()
     assert json.loads(await _copied(desk, raw))["rows"] == data["rows"]
@@ -178,6 +178,6 @@ async def test_what_a_turn_failed_with_is_shown_whole_when_all_of_it_is_wanted(
     await expect(end).to_contain_text("problem 0")
     await expect(end).not_to_contain_text("problem 1999")
     await end.get_by_role("button", name="Show all (26 KB)").click()
-    whole = end.get_by_role("group", name="What went wrong")
+    whole = end.get_by_role("group", name="Error details")
     await desk.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), "problem 1999"])
     await expect(end.get_by_role("button", name=re.compile("^Show all"))).to_have_count(0)

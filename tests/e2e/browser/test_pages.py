@@ -9,8 +9,8 @@ from pathlib import Path
 from playwright.async_api import Page, expect
 
 from fairlead.store.log import OUT, NewEvent
-from fairlead.store.sessions import SessionRow
 from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables.sessions import SessionRow
 from fairlead.transcript.transcript import Transcript
 from fairlead.wire.decode import decode
 from fairlead.wire.json_text import write
@@ -39,6 +39,7 @@ async def test_a_hit_leads_to_its_message(demo: House, visit: Visit) -> None:
     page = desk.page
     title = page.url
     await page.get_by_role("link", name="Fairlead").click()
+    await desk.leave_field()
     await page.keyboard.press("/")
     field = page.get_by_role("combobox", name="Search all conversations")
     await expect(field).to_be_focused()
@@ -46,7 +47,7 @@ async def test_a_hit_leads_to_its_message(demo: House, visit: Visit) -> None:
     hit = page.get_by_role("listbox").get_by_role("option").first
     await expect(hit).to_contain_text("hello")
     await expect(
-        page.get_by_role("main").get_by_text(re.compile(r"hits? in 1 session"))
+        page.get_by_role("main").get_by_text(re.compile(r"results? in 1 session"))
     ).to_be_visible()
     await field.press("Enter")
     await expect(page).to_have_url(re.compile(re.escape(title) + r"\?item="))
@@ -107,8 +108,8 @@ async def test_a_hit_outside_the_loaded_window_is_fetched_and_shown(
 async def test_a_search_that_finds_nothing_says_what_to_try(demo: House, visit: Visit) -> None:
     desk = await worked(demo, visit)
     await open_page(desk.page, "search", "?q=zebra&kind=error")
-    await expect(desk.page.get_by_text("No message has all of these words")).to_be_visible()
-    await desk.page.get_by_role("button", name="Search without filters").click()
+    await expect(desk.page.get_by_text("No results with these filters")).to_be_visible()
+    await desk.page.get_by_role("button", name="Clear filters").click()
     await expect(desk.page).to_have_url(re.compile(r"/search\?q=zebra$"))
 
 
@@ -129,14 +130,14 @@ async def test_what_a_turn_cost_is_in_the_plot_and_in_the_tables(demo: House, vi
     await page.reload()
     weeks = page.get_by_role("group", name=re.compile("^Cost by week")).get_by_role("img")
     await expect(weeks).to_have_count(26)
-    await page.get_by_text("The plot as a table").click()
+    await page.get_by_text("Show as table").click()
     await expect(page.get_by_role("table").last.get_by_role("row")).to_have_count(27)
 
 
 async def test_an_empty_server_says_what_usage_will_show(demo: House, visit: Visit) -> None:
     desk = await visit(demo)
     await open_page(desk.page, "usage")
-    await expect(desk.page.get_by_text("Nothing was spent yet")).to_be_visible()
+    await expect(desk.page.get_by_text("No usage yet")).to_be_visible()
 
 
 async def test_settings_change_the_session_and_stay_on_the_device(
@@ -145,8 +146,9 @@ async def test_settings_change_the_session_and_stay_on_the_device(
     desk = await worked(demo, visit)
     page = desk.page
     session = desk.session
-    await desk.more("Settings of the session")
-    await page.get_by_role("combobox", name="Permission mode", exact=True).select_option("plan")
+    await desk.more("Session settings")
+    mode = page.get_by_role("combobox", name="Permission mode", exact=True)
+    await desk.select(mode, "plan")
     await expect(page.get_by_text("Reads and plans, changes nothing")).to_be_visible()
     live = demo.service.registry.sessions.loaded(session)
     assert live is not None
@@ -158,7 +160,7 @@ async def test_settings_change_the_session_and_stay_on_the_device(
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     await expect(page.locator("html")).to_have_attribute("data-text", "large")
     await expect(page.get_by_role("switch", name="Enter sends")).not_to_be_checked()
-    await page.get_by_role("button", name="Put everything on this device back").click()
+    await page.get_by_role("button", name="Reset this device's settings").click()
     await expect(page.locator("html")).to_have_attribute("data-text", "normal")
 
 
@@ -166,21 +168,21 @@ async def test_a_key_can_be_changed_taken_over_and_reset(demo: House, visit: Vis
     desk = await visit(demo)
     page = desk.page
     await open_page(page, "keys")
-    await page.get_by_role("button", name="Change the key for: Usage").click()
+    await page.get_by_role("button", name="Change shortcut: Usage").click()
     await page.keyboard.press("i")
     await expect(page.get_by_role("alert")).to_contain_text("is “Inbox”")
-    await page.get_by_role("button", name="Take it").click()
-    await expect(page.get_by_text("no key", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Reassign").click()
+    await expect(page.get_by_text("none", exact=True)).to_be_visible()
     await page.reload()
-    await expect(page.get_by_role("heading", name="Keys", level=1)).to_be_visible()
+    await expect(page.get_by_role("heading", name="Keyboard shortcuts", level=1)).to_be_visible()
     await page.keyboard.press("i")
     await expect(page.get_by_role("heading", name="Usage", level=1)).to_be_visible()
     await page.go_back()
-    await page.get_by_role("button", name="Change the key for: Usage").click()
+    await page.get_by_role("button", name="Change shortcut: Usage").click()
     await page.keyboard.press("Control+c")
-    await expect(page.get_by_text("The browser, or writing, needs this one.")).to_be_visible()
+    await expect(page.get_by_text("Reserved by the browser or for typing.")).to_be_visible()
     await page.keyboard.press("Escape")
-    await page.get_by_role("button", name="Reset all keys").click()
+    await page.get_by_role("button", name="Reset all").click()
     await page.keyboard.press("i")
     await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
 
@@ -188,12 +190,12 @@ async def test_a_key_can_be_changed_taken_over_and_reset(demo: House, visit: Vis
 async def test_help_lists_what_the_session_told(demo: House, visit: Visit) -> None:
     desk = await worked(demo, visit)
     page = desk.page
-    await desk.more("What it can do")
+    await desk.more("Commands and tools")
     await expect(page.get_by_role("region", name=re.compile("^Slash commands"))).to_be_visible()
     await expect(page.get_by_role("region", name=re.compile("^Tools"))).to_contain_text(
-        "Runs a command in a shell"
+        "Runs a shell command"
     )
-    await page.get_by_role("searchbox", name="Find in the help").fill("runs a command")
+    await page.get_by_role("searchbox", name="Find in help").fill("runs a shell")
     await expect(page.get_by_role("region", name=re.compile("^Slash commands"))).to_have_count(0)
     await expect(page.get_by_role("region", name=re.compile("^Tools"))).to_contain_text("Bash")
 
@@ -201,7 +203,7 @@ async def test_help_lists_what_the_session_told(demo: House, visit: Visit) -> No
 async def test_the_protocol_shows_both_directions_and_grows(demo: House, visit: Visit) -> None:
     desk = await worked(demo, visit)
     page, session = desk.page, desk.session
-    await desk.more("Protocol")
+    await desk.more("Raw log")
     lines = page.get_by_role("region", name="Lines")
     directions = page.get_by_role("group", name="Directions")
     result = lines.get_by_role("button", name=re.compile(r"result.success"))
@@ -230,7 +232,7 @@ async def test_a_viewer_is_told_why_the_protocol_is_closed(demo: House, visit: V
     desk = await worked(demo, visit)
     viewer = await visit(demo, role="viewer")
     await viewer.page.goto(f"{demo.base}/s/{desk.session}/log")
-    await expect(viewer.page.get_by_text("only operators and owners see them")).to_be_visible()
+    await expect(viewer.page.get_by_text("only operators and owners can see them")).to_be_visible()
 
 
 async def test_another_device_is_paired_named_and_cut_off(demo: House, visit: Visit) -> None:
@@ -239,28 +241,30 @@ async def test_another_device_is_paired_named_and_cut_off(demo: House, visit: Vi
     await open_page(page, "devices")
     await expect(page.get_by_text("A phone cannot reach this server")).to_be_visible()
     await page.get_by_role("radio", name="Viewer").check()
-    await page.get_by_role("button", name="Make a link").click()
+    await page.get_by_role("button", name="Create link").click()
     link = await page.get_by_text("/#code=").inner_text()
     left = int((await page.get_by_role("timer").inner_text()).removesuffix(" s"))
-    assert 50 <= left <= 60
+    assert 0 < left <= 60
     other = await desk.context.browser.new_context()  # type: ignore[union-attr]
     guest = await other.new_page()
     await guest.goto(link)
-    await expect(guest.get_by_role("heading", name="Waiting to be let in")).to_be_visible()
+    await expect(guest.get_by_role("heading", name="Waiting for approval")).to_be_visible()
     number = await guest.get_by_role("status").inner_text()
-    asking = page.get_by_role("region", name="asks to join")
-    await expect(asking).to_contain_text("at 127.0.0.1 asks to join as a viewer")
+    asking = page.get_by_role("region", name="wants to join")
+    await expect(asking.get_by_role("definition")).to_have_text(
+        [re.compile("Chrome"), "viewer", "127.0.0.1"]
+    )
     await expect(asking).to_contain_text(number)
-    await asking.get_by_role("button", name="Let it in").click()
+    await asking.get_by_role("button", name="Approve").click()
     await expect(guest.get_by_role("navigation", name="Sessions")).to_be_visible()
-    await expect(page.get_by_text(re.compile("is in, as viewer"))).to_be_visible()
+    await expect(page.get_by_text(re.compile("has joined as viewer"))).to_be_visible()
     row = page.get_by_role("list", name="Devices").get_by_role("listitem").nth(1)
     await row.get_by_role("button", name=re.compile("^Rename")).click()
-    await page.get_by_role("textbox", name="Name of the device").fill("The kitchen tablet")
+    await page.get_by_role("textbox", name="Device name").fill("The kitchen tablet")
     await page.keyboard.press("Enter")
     await expect(row).to_contain_text("The kitchen tablet")
-    await row.get_by_role("button", name="Cut off The kitchen tablet").click()
-    await page.get_by_role("button", name="Cut it off").click()
+    await row.get_by_role("button", name="Revoke The kitchen tablet").click()
+    await page.get_by_role("button", name="Revoke", exact=True).click()
     await expect(page.get_by_role("list", name="Devices").get_by_role("listitem")).to_have_count(1)
     await expect(guest.get_by_role("heading", name="Pair this device")).to_be_visible()
     await other.close()

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Error, Page, expect
 
-from fairlead.server.intents import Rename
-from fairlead.store.devices import Device
+from fairlead.server.protocol.intents import Rename
+from fairlead.store.tables.devices import Device
 from tests.e2e.browser.conftest import Perform
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.payloads import ALL, CORPUS, expect_harmless, watched
@@ -162,7 +162,7 @@ async def test_T22_what_a_search_finds_and_an_export_holds_is_only_text(
     desk, puppet = await perform()
     await watched(desk)
     session = desk.session
-    token = await desk.page.evaluate("() => localStorage.getItem('fairlead.token')")
+    token = (await desk.house.service.devices.make_device("a program", "owner")).token
     await desk.page.goto(f"{desk.house.base}/search")
     await _tell_all(desk, puppet, token)
     await _search(desk)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from playwright.async_api import expect
 
-from fairlead.server.intents import NewSession, Send
-from fairlead.server.messages import IntentResult
-from fairlead.store.devices import Device
+from fairlead.server.protocol.intents import NewSession, Send
+from fairlead.server.protocol.messages import IntentResult
+from fairlead.store.tables.devices import Device
 from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.flood import launcher
@@ -201,7 +202,7 @@ async def test_nothing_moves_for_somebody_who_reads_above_while_words_stream(
     assert result.shifts == []
     assert result.longest_ms <= TASK_MS
     assert result.heap_after <= HEAP_BYTES
-    assert await desk.page.get_by_role("button", name="New messages").is_visible()
+    await expect(desk.page.get_by_role("button", name="New messages")).to_be_visible()
 
 
 async def test_a_conversation_of_a_hundred_thousand_items_shows_its_end_within_a_second(

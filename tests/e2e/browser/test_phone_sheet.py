@@ -51,11 +51,11 @@ IN_REACH = {
 
 
 def allow(desk: Desk) -> Locator:
-    return desk.decision.get_by_role("button", name="Allow", exact=True)
+    return desk.decision.get_by_role("button", name="Allow once", exact=True)
 
 
 def bar(desk: Desk) -> Locator:
-    return desk.page.get_by_role("button", name=re.compile("waits for you"))
+    return desk.page.get_by_role("button", name=re.compile("needs your (approval|answer)"))
 
 
 async def ask_form(puppet: Puppet, request: str) -> None:
@@ -102,7 +102,7 @@ async def test_everything_that_waits_is_a_sheet_within_reach(perform: Perform) -
         assert await desk.decision.evaluate(GEOMETRY) == IN_REACH, request
         if request in ("short", "long"):  # `test_accessibility` has the others.
             await report.look(desk, request)
-        await desk.decision.get_by_role("button", name="The next").tap()
+        await desk.decision.get_by_role("button", name="Next").tap()
     await desk.decision.get_by_role("button", name="Later").tap()
     await expect(bar(desk)).to_be_visible()
     await report.look(desk, "put down")
@@ -117,7 +117,7 @@ async def test_it_is_put_down_to_read_and_lifted_to_answer(perform: Perform) -> 
     await desk.decision.get_by_role("button", name="Later").tap()
     await expect(desk.decision).to_have_count(0)
     await expect(bar(desk)).to_be_focused()
-    await expect(bar(desk)).to_contain_text("Bash waits for you")
+    await expect(bar(desk)).to_contain_text("Bash needs your approval")
     await expect(bar(desk)).to_contain_text("ls -la")
     for key in ("a", "d", "s", "Escape"):  # Nobody answers what they do not see.
         await desk.page.keyboard.press(key)
@@ -125,7 +125,7 @@ async def test_it_is_put_down_to_read_and_lifted_to_answer(perform: Perform) -> 
     await expect(desk.composer).to_be_focused()
     await bar(desk).tap()
     await expect(desk.decision).to_be_visible()
-    await desk.decision.get_by_role("button", name="Deny…").tap()
+    await desk.decision.get_by_role("button", name="Deny with reason…").tap()
     await desk.decision.get_by_role("textbox").fill("Not yet.")
     await draw(desk, 20)
     await expect(desk.decision.get_by_role("textbox")).to_have_value("Not yet.")
@@ -134,6 +134,7 @@ async def test_it_is_put_down_to_read_and_lifted_to_answer(perform: Perform) -> 
     await desk.page.keyboard.press("Enter")
     await expect(desk.decision.get_by_role("textbox")).to_have_value("Not yet.")
     await desk.decision.get_by_role("button", name="Deny", exact=True).tap()
+    await desk.end_undo()
     assert (await puppet.answer("a"))["message"] == "Not yet."
     await expect(bar(desk)).to_have_count(0)
     assert len(puppet.answers) == 1
@@ -171,7 +172,7 @@ async def test_a_long_command_is_not_armed_by_lying_there(perform: Perform) -> N
     await bar(desk).tap()
     await desk.page.evaluate("new Promise((done) => setTimeout(done, 700))")
     await expect(allow(desk)).to_be_disabled()
-    await desk.decision.get_by_role("button", name="Show its end").tap()
+    await desk.decision.get_by_role("button", name="Jump to end").tap()
     await expect(allow(desk)).to_be_enabled()
     await expect(desk.decision.locator(".end")).to_be_in_viewport()
     await desk.page.touchscreen.tap(195, 80)  # The conversation behind it.
@@ -183,14 +184,14 @@ async def test_several_come_one_at_a_time(perform: Perform) -> None:
     for number in range(3):
         await puppet.ask(f"r{number}", {"command": f"echo {number}"})
     await expect(desk.decision).to_contain_text("1 of 3")
-    await desk.decision.get_by_role("button", name="The next").tap()
+    await desk.decision.get_by_role("button", name="Next").tap()
     await expect(desk.decision).to_contain_text("2 of 3")
     await expect(desk.decision.get_by_label("Command")).to_have_text("echo 1")
     await desk.decision.get_by_role("button", name="Later").tap()
     await expect(bar(desk)).to_contain_text("and 2 more")
     await bar(desk).tap()
     await puppet.withdraw("r1")
-    await expect(desk.decision).to_contain_text("took the question back")
+    await expect(desk.decision).to_contain_text("withdrawn by the agent")
     await expect(desk.decision).to_contain_text("1 of 2")
     for number in (0, 2):
         await expect(desk.decision.get_by_label("Command")).to_have_text(f"echo {number}")
@@ -213,7 +214,7 @@ async def test_nobody_is_torn_away_from_their_words(perform: Perform) -> None:
     await desk.composer.fill("")
     await puppet.ask("b", {"command": "ls"})
     await expect(desk.decision).to_be_focused()
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await puppet.answer("b")
     await expect(desk.composer).to_be_focused()  # Where it was before.
 
@@ -221,7 +222,7 @@ async def test_nobody_is_torn_away_from_their_words(perform: Perform) -> None:
 async def test_an_on_screen_keyboard_leaves_the_answers_in_sight(perform: Perform) -> None:
     desk, puppet = await perform(phone=True)
     await puppet.ask("a", {"command": LONG})
-    await desk.decision.get_by_role("button", name="Deny…").tap()
+    await desk.decision.get_by_role("button", name="Deny with reason…").tap()
     await desk.page.set_viewport_size({"width": 390, "height": 844 - 336})
     for name in ("Deny", "Deny and stop", "Back"):
         button = desk.decision.get_by_role("button", name=name, exact=True)
@@ -236,7 +237,7 @@ async def test_a_device_that_may_only_look_puts_it_down_with_escape(
     viewer = await visit(desk.house, role="viewer", phone=True)
     await viewer.page.goto(desk.page.url)
     await puppet.ask("a", {"command": "ls"})
-    await expect(viewer.decision).to_contain_text("This device may only look.")
+    await expect(viewer.decision).to_contain_text("View only: use a device with approval rights.")
     await viewer.page.keyboard.press("Escape")
     await expect(bar(viewer)).to_be_focused()
     await expect(desk.decision).to_be_visible()
@@ -254,10 +255,10 @@ async def test_the_inbox_goes_through_them_as_sheets(perform: Perform) -> None:
     rows = desk.page.get_by_role("main").get_by_role("listitem")
     await rows.nth(1).get_by_role("button").first.tap()
     await expect(desk.decision.get_by_label("Command")).to_have_text("echo 1")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await puppet.answer("r1")
     await expect(desk.decision.get_by_label("Command")).to_have_text("echo 0")
     await desk.decision.get_by_role("button", name="Later").tap()
     await rows.nth(0).get_by_role("button").first.tap()
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     assert (await puppet.answer("r0"))["behavior"] == "allow"

@@ -8,89 +8,24 @@ a model on loopback.
 from __future__ import annotations
 
 import base64
-import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import pytest_asyncio
 from playwright.async_api import expect
 
-from fairlead.emulator.gate import Gate
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.model_request import ModelRequest
-from fairlead.emulator.replies import Reply, reply, use
-from fairlead.testing.plugin import ScriptedCli
+from fairlead.model_api.gate import Gate
+from fairlead.model_api.replies import reply, tool, use
+from fairlead.model_api.script import when
+from tests.e2e.browser.background_state import expect_background
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.house import House, open_house
+from tests.e2e.browser.real_house import Real, real, write_the_plan
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
-VERSION = "2.1.325"
+__all__ = ["real"]
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )
 """One pixel."""
-
-
-@dataclass(frozen=True, slots=True)
-class RealHouse:
-    """A server whose sessions run the real CLI, and the model behind it."""
-
-    house: House
-    model: ModelApi
-    project: Path
-
-    def program(self, name: str = "tool.sh") -> str:
-        """Put a program into the project that no rule knows; gives the command that runs it."""
-        path = self.project / name
-        path.write_text('#!/bin/sh\necho "ran $*" | tee -a ran.txt\n')
-        path.chmod(0o755)
-        return f"./{name}"
-
-    def transcripts(self) -> list[Path]:
-        """The session files that the CLI wrote."""
-        return list((self.project.parent / "home").rglob("projects/*/*.jsonl"))
-
-    def last_result(self) -> str:
-        """What the model was told of the last tool."""
-        return self.model.requests[-1].tool_results[-1].text
-
-    def heard(self, at: int = -1) -> str:
-        """A whole conversation as the model got it."""
-        return json.dumps(self.model.requests[at].messages)
-
-
-Real = Callable[..., Awaitable[RealHouse]]
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def real(tmp_path: Path, scripted_cli: Callable[..., ScriptedCli]) -> AsyncIterator[Real]:
-    async with AsyncExitStack() as houses:
-
-        async def make(*steps: Any) -> RealHouse:
-            cli = scripted_cli(*steps, version=VERSION)
-            house = await houses.enter_async_context(
-                open_house(
-                    tmp_path,
-                    agent=cli.executable,
-                    project=cli.project,
-                    env=cli.environment,
-                    home=Path(cli.environment["HOME"]),
-                )
-            )
-            return RealHouse(house, cli.model, cli.project)
-
-        yield make
-
-
-def write_the_plan(request: ModelRequest) -> Reply:
-    """Do as the CLI tells the model to: write the plan into the file that it names."""
-    (path,) = set(re.findall(r"/[\w./-]*/plans/[\w-]+\.md", json.dumps(request.body)))
-    return use("Write", file_path=path, content="# Plan\n\n1. Measure twice\n2. Cut once\n")
 
 
 async def test_an_answer_streams_while_the_model_still_speaks(real: Real, visit: Visit) -> None:
@@ -114,7 +49,7 @@ async def test_an_approved_command_runs_and_its_output_is_shown(real: Real, visi
     await desk.start("run it")
     await expect(desk.decision).to_contain_text("./tool.sh now")
     assert not (there.project / "ran.txt").exists()
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await desk.expect_words("It ran.")
     card = desk.card(re.compile("tool.sh now"))
     await expect(card).to_be_visible()
@@ -128,9 +63,9 @@ async def test_an_edited_command_is_the_one_that_runs(real: Real, visit: Visit) 
     there.model.push(use("Bash", command=f"{there.program()} danger"), reply("Tamed."))
     desk = await visit(there.house)
     await desk.start("run it")
-    await desk.decide("Edit…")
-    await desk.decision.get_by_label("command").fill("./tool.sh gently")
-    await desk.decide("Allow as edited")
+    await desk.decide("Modify…")
+    await desk.decision.get_by_role("textbox", name="command").fill("./tool.sh gently")
+    await desk.decide("Allow modified")
     await desk.expect_words("Tamed.")
     assert (there.project / "ran.txt").read_text() == "ran gently\n"
     assert there.last_result() == "ran gently"
@@ -142,7 +77,7 @@ async def test_a_denial_reaches_the_model_in_the_persons_words(real: Real, visit
     there.model.push(use("Bash", command=there.program()), reply("As you wish."))
     desk = await visit(there.house)
     await desk.start("run it")
-    await desk.decide("Deny…")
+    await desk.decide("Deny with reason…")
     await desk.decision.get_by_role("textbox").fill("Read it to me first.")
     await desk.decide("Deny")
     await desk.expect_words("As you wish.")
@@ -164,8 +99,8 @@ async def test_questions_are_answered_by_choice_and_in_own_words(real: Real, vis
     await desk.decision.get_by_role("radio", name=re.compile("^Blue")).check()
     await desk.decide("Next")
     await desk.decision.get_by_role("checkbox", name=re.compile("^Red")).check()
-    await desk.decision.get_by_label("Something else").fill("Mauve")
-    await desk.decide("Send the answers")
+    await desk.decision.get_by_label("Other").fill("Mauve")
+    await desk.decide("Submit answers")
     await desk.expect_words("Noted.")
     assert '"Which?"="Blue"' in there.last_result()
     assert '"Which ones?"="Red, Mauve"' in there.last_result()
@@ -185,7 +120,7 @@ async def test_a_plan_is_read_sent_back_with_a_comment_and_then_approved(
     await expect(desk.decision).to_contain_text("Measure twice")
     await desk.decision.get_by_role("button", name=re.compile("^Comment on line")).last.click()
     await desk.decision.get_by_role("textbox", name=re.compile("^Comment on")).fill("Thrice!")
-    await desk.decide("Send back with 1 comment")
+    await desk.decide("Request changes with 1 comment")
     await expect(desk.transcript).to_contain_text("Thrice!")
     await desk.decide("Approve")
     await desk.expect_words("Off I go.")
@@ -222,7 +157,7 @@ async def test_an_ended_session_is_resumed_with_all_it_knew(real: Real, visit: V
     await desk.start("my colour is teal")
     await desk.expect_words("Noted: teal.")
     await desk.expect_rest()
-    await desk.more("End the process")
+    await desk.more("Stop process")
     await expect(desk.composer).to_have_attribute("placeholder", re.compile("resume"))
     await desk.say("which colour?")
     await desk.expect_words("It was teal.")
@@ -318,3 +253,58 @@ async def test_a_lost_connection_and_a_reload_lose_and_double_nothing(
     for words in ("count", "go on"):
         await expect(desk.transcript.get_by_text(words, exact=True)).to_have_count(1)
     assert len(there.model.requests) == 2
+
+
+async def test_a_background_agent_leaves_the_turn_to_the_user_and_its_end_is_shown(
+    real: Real, visit: Visit
+) -> None:
+    gate = Gate()
+    agent = tool(
+        "Task", description="Look around", prompt="take your time",
+        subagent_type="general-purpose", run_in_background=True,
+    )  # fmt: skip
+    there = await real(
+        reply(agent),
+        when(reply("At last.").but(hold=gate), text="take your time"),
+        reply("What else?"),
+        reply("Four."),
+        reply("The agent has ended."),
+    )
+    desk = await visit(there.house)
+    await desk.start("begin")
+    await desk.expect_words("What else?")
+    await expect_background(desk, "begin", 1)
+    await desk.say("two and two?")
+    await desk.expect_words("Four.")
+    await expect_background(desk, "begin", 1)
+    gate.open()
+    await desk.expect_words("The agent has ended.")
+    await expect_background(desk, "begin", 0)
+    await expect(desk.card(re.compile("Look around"))).to_contain_text("finished")
+    await expect(desk.transcript.get_by_text("after background task “Look around”")).to_be_visible()
+
+
+async def test_a_background_command_that_fails_says_so_in_its_card(
+    real: Real, visit: Visit
+) -> None:
+    there = await real()
+    (there.project / "serve.sh").write_text(
+        "until [ -e go ]; do sleep 0.05; done; echo bye; exit 3"
+    )
+    there.model.push(
+        use("Bash", command="sh serve.sh", description="Serve", run_in_background=True),
+        reply("It runs."),
+        reply("The server has stopped."),
+    )
+    desk = await visit(there.house)
+    await desk.start("serve")
+    await desk.decide("Allow once")
+    await desk.expect_words("It runs.")
+    await expect_background(desk, "serve", 1)
+    (there.project / "go").touch()
+    card = desk.card(re.compile("serve.sh"))
+    await expect(card).to_contain_text("exit code 3")
+    await desk.expect_words("The server has stopped.")
+    await card.get_by_role("button", name=re.compile("^Bash")).first.click()
+    await card.get_by_role("button", name="Show output").click()
+    await expect(card).to_contain_text("bye")

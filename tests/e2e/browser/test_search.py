@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from fairlead.server.lobby_rows import Progress
+from fairlead.server.protocol.lobby_rows import Progress
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.house import House
 from tests.e2e.browser.scripts import say, scene
@@ -72,14 +72,15 @@ async def test_a_session_of_the_cli_is_found_narrowed_by_model_and_opened_at_the
     field = page.get_by_role("combobox", name="Search all conversations")
     options = page.get_by_role("listbox").get_by_role("option")
     await field.fill("heron")
-    await expect(page.get_by_role("status").filter(has_text="Nothing found")).to_be_visible()
+    await expect(page.get_by_role("status").filter(has_text="No results")).to_be_visible()
     async with page.expect_request(re.compile(r"/api/search\?q=heron")):
         await field.press("Enter")  # It may be there by now.
     written_elsewhere(house, tmp_path / "claude" / "home")
     await until_read(tmp_path / "data")
     await field.fill("hero")
     await expect(options).to_have_count(4)  # In both, what was asked and what was answered.
-    await page.get_by_role("combobox", name="Model", exact=True).select_option("claude-opus-5-5")
+    model = page.get_by_role("combobox", name="Model", exact=True)
+    await desk.select(model, "claude-opus-5-5")
     await expect(page).to_have_url(re.compile("model=claude-opus-5-5"))
     await expect(options).to_have_count(2)
     await expect(page.get_by_text("The heron flew")).to_have_count(0)
@@ -104,7 +105,7 @@ async def test_how_far_the_reading_of_other_sessions_has_come_is_shown(
     await expect(side).to_contain_text("3 of 10")
     await desk.page.goto(f"{house.base}/search")
     main = desk.page.get_by_role("main")
-    await expect(main).to_contain_text("not all can be found yet")
+    await expect(main).to_contain_text("results are incomplete")
     await expect(main.get_by_role("progressbar")).to_have_attribute("max", "10")
     lobby.set_server(indexing=None)
     await expect(main.get_by_role("progressbar")).to_have_count(0)

@@ -39,7 +39,7 @@ async def _tool(puppet: Puppet, name: str, given: dict[str, str], result: str, *
 
 async def _find(desk: Desk, words: str) -> None:
     await desk.page.keyboard.press("Control+f")
-    await desk.page.get_by_role("searchbox", name="Words to find").fill(words)
+    await desk.page.get_by_role("searchbox", name="Find in this conversation").fill(words)
 
 
 async def test_words_are_found_counted_marked_and_gone_through(perform: Perform) -> None:
@@ -51,7 +51,9 @@ async def test_words_are_found_counted_marked_and_gone_through(perform: Perform)
     await desk.expect_words("Another Needle")
     await _find(desk, "needle")
     bar = desk.page.get_by_role("search", name="Find in the conversation")
-    await expect(bar.get_by_role("status")).to_have_text("2", timeout=PATIENCE_MS)
+    await expect(bar.get_by_role("status")).to_have_text(
+        re.compile("[12] of 2"), timeout=PATIENCE_MS
+    )
     await desk.page.keyboard.press("Enter")
     await expect(bar.get_by_role("status")).to_have_text(re.compile("[12] of 2"))
     await desk.page.keyboard.press("Enter")
@@ -65,6 +67,7 @@ async def test_words_are_found_counted_marked_and_gone_through(perform: Perform)
     assert await desk.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": ["needle"]}
     await desk.page.keyboard.press("Escape")
     await expect(bar).to_be_hidden()
+    await desk.page.wait_for_function(f"() => ({HIGHLIGHTS})()['found-here'].length === 0")
     assert await desk.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": []}
 
 
@@ -104,7 +107,7 @@ async def test_an_address_that_names_an_item_of_long_ago_shows_it(perform: Perfo
     await expect(row).to_be_in_viewport(timeout=PATIENCE_MS)
     await expect(row).to_be_focused()
     await desk.page.goto(f"{desk.house.base}/s/{session}?item=nobody")
-    gone = desk.page.get_by_text("That message is not in this conversation any more.")
+    gone = desk.page.get_by_text("That message is no longer in this conversation.")
     await expect(gone).to_be_visible(timeout=PATIENCE_MS)
 
 
@@ -256,16 +259,16 @@ async def test_a_message_shows_its_time_is_copied_and_forked_from(perform: Perfo
     prompt = desk.transcript.get_by_role("article", name="You").first
     await prompt.hover()
     await expect(prompt.get_by_role("time")).to_have_text(re.compile(r"\d{2}:\d{2}"))
-    await prompt.get_by_role("button", name="What to do with this message").click()
-    menu = desk.page.get_by_role("menu", name="What to do with this message")
+    await prompt.get_by_role("button", name="Message actions").click()
+    menu = desk.page.get_by_role("menu", name="Message actions")
     await expect(menu.get_by_role("menuitem", name=re.compile("^Fork from here"))).to_be_visible()
     await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await menu.get_by_role("menuitem", name="Copy").click()
-    assert await desk.page.evaluate("() => navigator.clipboard.readText()") == "go"
+    await desk.expect_copied("go")
     answer = desk.transcript.get_by_role("article", name="Answer").first
     await answer.hover()
-    await answer.get_by_role("button", name="Copy this part").click()
-    assert await desk.page.evaluate("() => navigator.clipboard.readText()") == "Words to keep."
+    await answer.get_by_role("button", name="Copy message").click()
+    await desk.expect_copied("Words to keep.")
 
 
 async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(perform: Perform) -> None:

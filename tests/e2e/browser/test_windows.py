@@ -32,8 +32,7 @@ async def test_a_window_that_is_unfolded_keeps_its_answers_on_a_low_screen(
 ) -> None:
     house = await emulated([scene(None, say("Hello."))])
     desk = await visit(house, width=1024, height=600)
-    await desk.page.keyboard.press("n")
-    window = desk.page.get_by_role("dialog", name="New session")
+    window = await desk.open_new_session()
     await window.get_by_text(re.compile("^Limits")).click()
     start = window.get_by_role("button", name="Start")
     box = await start.bounding_box()

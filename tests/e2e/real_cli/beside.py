@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.model_script import when
-from fairlead.emulator.replies import Reply, ToolUse
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.replies import Reply, ToolUse
+from fairlead.model_api.script import when
 from fairlead.testing.emulated import PROTOCOL_FLAGS, EmulatedClaude
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.raw_cli import RawCli
@@ -132,7 +132,7 @@ class Beside:
         self, scenario: Scenario[Seen], *, replies: Sequence[Said] = (), flags: Sequence[str] = ()
     ) -> tuple[Seen, Seen]:
         """What the scenario saw of the real CLI, and of the emulator."""
-        script = {"queue": [one.queued() for one in replies]}
+        script = {"queue": [one.queued() for one in replies], "unmatched": "done"}
         emulated = EmulatedClaude(self.folder, script, version=self.cli.version)
         fake = RealCli(self.cli.version, emulated.executable)
         for one in replies:

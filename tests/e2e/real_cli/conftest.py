@@ -6,15 +6,17 @@
         …
         assert model.requests[1].tool_results[0].text == "…"
 
-`cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). Each test that takes it
-            runs once for 2.1.38 and once for 2.1.325, and for whatever FAIRLEAD_CLI_VERSIONS
-            names besides (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`). For
-            one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`. For
-            those that have something: `@pytest.mark.only(since="2.1.120")`, or `before=`. What
-            is about other versions is not collected, for nothing is skipped here.
+`cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). `make conformance` runs
+            each test that takes it on every version. `make test` runs the modules of EACH_VERSION
+            on 2.1.38 and on 2.1.325, and each case of the other modules on one of the two, which
+            a checksum of its name selects. FAIRLEAD_CLI_VERSIONS selects the versions instead,
+            each for all tests (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`).
+            For one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
+            For those that have a feature: `@pytest.mark.only(since="2.1.120")`, or `before=`.
+            Tests that do not apply to a version are deselected; no test is skipped.
 `model`     a running `ModelApi` with an empty script: `model.push(…)` what it shall say, read
             `model.requests`, hold a reply with a `Gate` instead of sleeping. Used up, it says
-            "Done.". See `fairlead.emulator.replies` and `model_script` for all it can do.
+            "Done.". See `fairlead.model_api.replies` and `model_script` for all it can do.
 `home`      the CLI's own HOME: empty, with a short path, gone afterwards.
 `project`   an empty working directory.
 `cli_env`   the whole environment of the CLI (`hermetic_env`): give it as it is, or
@@ -32,24 +34,46 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from fairlead.emulator.model_api import ModelApi
+from fairlead.model_api.api import ModelApi
 from fairlead.testing.hermetic import hermetic_env
 from fairlead.testing.real_cli import RealCli, ensure
 from fairlead.wire.versions import Span, Version
+from tests.e2e.real_cli.compiled import compiled
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
 from tests.e2e.real_cli.stage import Stage
 
+HERE = Path(__file__).parent
+
 DEFAULT_VERSIONS = ("2.1.38", "2.1.325")
 
-MORE_VERSIONS = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(",")))
+SELECTED = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(",")))
 
-VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *MORE_VERSIONS)))
+VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *SELECTED)))
+
+EACH_VERSION = frozenset(
+    {
+        "test_config_folder",
+        "test_host_to_cli",
+        "test_interrupts",
+        "test_killed_host",
+        "test_permissions_answers",
+        "test_permissions_modes",
+        "test_permissions_parallel",
+        "test_permissions_request",
+        "test_private",
+        "test_trust",
+        "test_verbatim",
+    }
+)
+"""Modules about safety: what a user approves, what a CLI reads, and how it ends. They always run
+on each version. The other modules would double the time of `make test`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,17 +81,45 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    others = [item for item in items if not _applies(item)]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if item not in others]
+    selected = [item for item in items if _applies(item)]
+    if not SELECTED:
+        selected = _one_version_each(selected)
+    chosen = set(selected)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = selected
+
+
+def _one_version_each(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The items without those that another version of the same case stands for."""
+    versions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        versions.setdefault(_case(item), []).append(item)
+    chosen = set()
+    for case, same in versions.items():
+        if same[0].path.stem in EACH_VERSION:
+            chosen.update(same)
+        else:
+            chosen.add(same[zlib.crc32(case.encode()) % len(same)])
+    return [item for item in items if item in chosen]
+
+
+def _case(item: pytest.Item) -> str:
+    """The id of a test without the version in it, relative to this folder."""
+    version = _version(item)
+    return item.nodeid if version is None else item.nodeid.replace(version, "", 1)
+
+
+def _version(item: pytest.Item) -> str | None:
+    # pytest calls this hook with the tests of all folders.
+    spec = getattr(item, "callspec", None) if HERE in item.path.parents else None
+    return None if spec is None or "cli" not in spec.params else str(spec.params["cli"])
 
 
 def _applies(item: pytest.Item) -> bool:
-    """Whether a test is about one of the versions of this run, and about this one at all."""
-    asked = getattr(item, "callspec", None)
-    if asked is None or "cli" not in asked.params:
+    """Whether this run has the version of a test, and the test is about this version."""
+    name = _version(item)
+    if name is None:
         return True
-    name = str(asked.params["cli"])
     mark = item.get_closest_marker("only")
     if mark is None or name not in VERSIONS:
         return name in VERSIONS
@@ -79,7 +131,7 @@ def _applies(item: pytest.Item) -> bool:
 
 @pytest.fixture(params=VERSIONS)
 def cli(request: pytest.FixtureRequest) -> RealCli:
-    return ensure(request.param)
+    return compiled(ensure(request.param))
 
 
 @pytest.fixture

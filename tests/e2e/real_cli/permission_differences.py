@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fairlead.permissions import Behaviour, Decision, Reason, ToolCall
-from fairlead.permissions.commands import parse_command
+from fairlead.permissions.shell.commands import parse_command
 from tests.e2e.real_cli.permission_cases import Call, Group
 
 __all__ = ["DIFFERENCES", "Case", "Difference", "named"]

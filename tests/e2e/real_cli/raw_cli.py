@@ -28,17 +28,20 @@ FLAGS = (
     "--include-partial-messages",
     "--replay-user-messages",
 )  # fmt: skip
-"""Flags that every version knows (TRUTH 7)."""
+"""Flags that every version knows (CLI-1400)."""
 
 WAIT_S = 60.0
-"""Bound of every wait: an old CLI on two busy cores took 11 s to its first line (TRUTH 1.1)."""
+"""Bound of every wait: an old CLI on two busy cores took 11 s to its first line (CLI-111)."""
 
 LINE_LIMIT = 64 * 1024 * 1024
-"""Lines of more than 100 KB are normal (TRUTH 4.8); asyncio's own limit is 64 KiB."""
+"""Lines of more than 100 KB are normal (CLI-523); asyncio's own limit is 64 KiB."""
 
 
 class RawCli:
     """One process; `async with` starts it and makes sure that it is gone in the end."""
+
+    wait_s = WAIT_S
+    """Bound of each wait."""
 
     def __init__(
         self, cli: RealCli, *, env: Mapping[str, str], cwd: Path, flags: tuple[str, ...] = FLAGS
@@ -105,25 +108,27 @@ class RawCli:
         """Read up to the next message of this type, or for which the predicate holds."""
         fits = (lambda m: m["type"] == wanted) if isinstance(wanted, str) else wanted
         try:
-            async with asyncio.timeout(WAIT_S):
+            async with asyncio.timeout(self.wait_s):
                 while (message := await self._read()) is not None:
                     if fits(message):
                         return message
         except TimeoutError:
-            raise AssertionError(f"waited {WAIT_S:g} s in vain; {await self._story()}") from None
+            raise AssertionError(
+                f"waited {self.wait_s:g} s in vain; {await self._story()}"
+            ) from None
         raise AssertionError(f"stdout ended; {await self._story()}")
 
     async def end_input(self) -> int:
         """Close stdin, read all that is still to come and give the exit code."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(self.wait_s):
             while await self._read() is not None:
                 pass
         return await self.exit_code()
 
     async def exit_code(self) -> int:
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(self.wait_s):
             code = await self._process.wait()
             await self._stderr
         return code

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairlead import Allow, Deny, Options, PermissionRequest, Session
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.replies import use
 from fairlead.host.client import PromptContent
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.replies import use
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.blocks import ToolResultBlock
 from fairlead.wire.decode import AnyMessage
@@ -31,7 +31,7 @@ from fairlead.wire.events import User
 __all__ = ["PNG", "TURN_S", "Desk", "OpenDesk", "Stage", "all_of", "one_of", "play", "tool_lines"]
 
 TURN_S = 45.0
-"""Bound of one turn: an old CLI on two busy cores took 11 s to its first line (TRUTH 1.1)."""
+"""Bound of one turn: an old CLI on two busy cores took 11 s to its first line (CLI-111)."""
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="

@@ -1,4 +1,4 @@
-"""Images and documents in a prompt reach the model as they were given (TRUTH 1.10)."""
+"""Images and documents in a prompt reach the model unchanged (CLI-1000)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\
 
 
 async def test_an_image_and_a_document_reach_the_model_with_the_text(stage: Stage) -> None:
-    """TRUTH 1.10: image blocks and document blocks; the echo of the prompt has them too."""
+    """CLI-1000: image blocks and document blocks; the echo of the prompt has them too."""
     picture = stage.project / "p.png"
     picture.write_bytes(PNG)
     async with stage.session() as session:

@@ -1,4 +1,4 @@
-"""Every control request of a host, once, on a real CLI (TRUTH 1.2 and 3; SURFACE a.4)."""
+"""Every control request of a host, once, on a real CLI (CLI-200 and 3; SURFACE a.4)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from fairlead import Allow, ControlError, ControlTimeout, Session
-from fairlead.emulator.replies import use
 from fairlead.host.controls import Controls
-from fairlead.host.option_groups import SettingsSources
+from fairlead.host.options.groups import SettingsSources
+from fairlead.model_api.replies import use
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.control import ControlResponse
 from fairlead.wire.events import Result
@@ -114,7 +114,7 @@ async def outcome(session: Session, name: str, arguments: tuple[Any, ...]) -> An
 
 @pytest.mark.only(since="2.1.325")
 async def test_the_newest_cli_answers_every_request(stage: Stage, tmp_path: Path) -> None:
-    """TRUTH 3: control requests of the host that answer."""
+    """CLI-1205: control requests of the host that answer."""
     set_up_a_project(stage.project)
     servers = {"small": small_server(tmp_path / "log")}
     async with stage.session(mcp_servers=servers) as session:
@@ -161,7 +161,7 @@ def check_answers(got: dict[str, Any], stage: Stage) -> None:
 async def test_an_old_cli_is_silent_about_the_newer_ones_and_nothing_hangs(
     stage: Stage, tmp_path: Path
 ) -> None:
-    """TRUTH 1.2: unknown control subtype, silence for ever; every request needs a timeout."""
+    """CLI-215: unknown control subtype, silence for ever; every request needs a timeout."""
     set_up_a_project(stage.project)
     servers = {"small": small_server(tmp_path / "log")}
     async with stage.session(mcp_servers=servers, control_timeout=SILENCE_S) as session:
@@ -178,7 +178,7 @@ async def test_an_old_cli_is_silent_about_the_newer_ones_and_nothing_hangs(
 
 @pytest.mark.only(since="2.1.325")
 async def test_a_session_moves_to_another_folder_and_is_ended_on_request(stage: Stage) -> None:
-    """TRUTH 3: set_cwd (a folder must be trusted), end_session, and the file of another name."""
+    """CLI-1200: set_cwd (a folder must be trusted), end_session, and the file of another name."""
     elsewhere = stage.outside("b.txt", "bbb").parent
     session = stage.session()
     witness = Witness.of(session)
@@ -196,7 +196,7 @@ async def test_a_session_moves_to_another_folder_and_is_ended_on_request(stage: 
 
 
 async def test_requests_that_are_open_are_told_again_on_request(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.8: initialize twice; what is known already is not handled a second time."""
+    """CLI-802: initialize twice; what is known already is not handled a second time."""
     stage.model.push(use("Write", file_path=str(stage.project / "a.txt"), content="x"))
     desk = OpenDesk()
     session = stage.session(on_permission=desk)

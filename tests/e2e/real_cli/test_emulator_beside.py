@@ -1,4 +1,4 @@
-"""The emulator beside the real CLI: hooks, background output and resources come out alike.
+"""The emulator compared with the real CLI: hooks, background output and resources.
 
 Scenarios that no recording of both versions shows. Each runs on the real CLI and on the emulator
 of the same version, and what is compared must be equal.
@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.replies import reply, tool, use
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.replies import reply, tool, use
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.beside import Beside, Host, Said, settings
 from tests.e2e.real_cli.raw_cli import WAIT_S
@@ -66,7 +66,7 @@ def bones(given: dict[str, Any]) -> tuple[str, list[str], dict[str, Any]]:
 async def test_E23_hooks_of_the_host_are_called_in_the_same_order_with_the_same_input(
     beside: Beside, cli: RealCli
 ) -> None:
-    """TRUTH 1.8, and what was measured since: subagents, compaction, a cleared session."""
+    """CLI-811, and what was measured since: subagents, compaction, a cleared session."""
 
     async def scenario(host: Host) -> Any:
         host.on_hook = _Obstinate()
@@ -120,7 +120,7 @@ def _said(lines: list[dict[str, Any]]) -> list[Any]:
 async def test_E23_hooks_of_the_settings_run_and_are_shown_alike(
     beside: Beside, cli: RealCli
 ) -> None:
-    """TRUTH 1.8: which are invisible, and that the end of a session is the last of them."""
+    """CLI-811: which are invisible, and that the end of a session is the last of them."""
     shown = ("--include-hook-events",) if cli.version == "2.1.325" else ()
     log = "cat >> hooks.log; echo >> hooks.log"
 

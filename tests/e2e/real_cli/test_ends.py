@@ -1,4 +1,4 @@
-"""How a CLI ends, by our hand and by others: end of input, signals, exit codes (TRUTH 1.5)."""
+"""How a CLI ends: end of input, signals, exit codes (CLI-509)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from fairlead import (
     SessionClosed,
     TurnCancelled,
 )
-from fairlead.emulator.gate import Gate
-from fairlead.emulator.replies import reply, use
-from fairlead.host.process import Graces
-from fairlead.host.turn import Turn
+from fairlead.host.process.process import Graces
+from fairlead.host.process.turn import Turn
+from fairlead.model_api.gate import Gate
+from fairlead.model_api.replies import reply, use
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, play
 from tests.e2e.real_cli.witness import HeldCommand, Witness, ended
@@ -44,7 +44,7 @@ def living_in(folder: Path) -> list[int]:
 
 
 async def test_closing_an_idle_session_ends_the_cli_with_0(stage: Stage) -> None:
-    """TRUTH 1.5: at the end of input the CLI goes by itself."""
+    """CLI-500: at the end of input the CLI goes by itself."""
     session = stage.session()
     witness = Witness.of(session)
     async with session:
@@ -56,7 +56,7 @@ async def test_closing_an_idle_session_ends_the_cli_with_0(stage: Stage) -> None
 
 
 async def test_closing_in_the_middle_of_a_turn_ends_it(stage: Stage) -> None:
-    """TRUTH 1.5: left alone, a CLI runs its queue to the end first; we interrupt it."""
+    """CLI-518: left alone, a CLI runs its queue to the end first; we interrupt it."""
     gate = Gate()
     stage.model.push(reply("Never.").but(hold=gate))
     async with stage.session() as session, asyncio.timeout(TURN_S):
@@ -73,7 +73,7 @@ async def test_closing_in_the_middle_of_a_turn_ends_it(stage: Stage) -> None:
 
 
 async def test_closing_while_a_permission_is_asked_for_ends_the_turn(stage: Stage) -> None:
-    """TRUTH 1.5: EOF while a permission is pending; the tool does not run."""
+    """CLI-500: EOF while a permission is pending; the tool does not run."""
     asked = asyncio.Event()
 
     async def hesitate(request: PermissionRequest) -> Allow:
@@ -94,7 +94,7 @@ async def test_closing_while_a_permission_is_asked_for_ends_the_turn(stage: Stag
 
 
 async def test_closing_ends_what_runs_in_the_background_too(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.5, 1.11, trap 7: a new CLI waits for its background tasks at the end of input."""
+    """CLI-500, CLI-1102, trap 7: a new CLI waits for its background tasks at the end of input."""
     with HeldCommand(stage.project) as command:
         stage.model.push(use("Bash", command=command.text, description="d", run_in_background=True))
         session = stage.session(on_permission=Desk(), graces=IMPATIENT)
@@ -125,7 +125,7 @@ async def struck(stage: Stage, number: signal.Signals) -> AsyncIterator[tuple[Se
 
 
 async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage) -> None:
-    """TRUTH 1.5: SIGTERM 143; trap 29."""
+    """CLI-509: SIGTERM 143; trap 29."""
     async with struck(stage, signal.SIGTERM) as (session, turn, returncode):
         with pytest.raises(AgentExited) as failure:
             await session.send("two")
@@ -141,7 +141,7 @@ async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage)
 async def test_a_cli_that_is_interrupted_by_a_signal_ends_with_0_and_not_well(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: SIGINT: exit 0, on 2.1.325 mostly with a result, before without; trap 29."""
+    """CLI-509: SIGINT: exit 0, on 2.1.325 mostly with a result, before without; trap 29."""
     async with struck(stage, signal.SIGINT) as (_, turn, returncode):
         assert returncode == 0
         try:
@@ -153,7 +153,7 @@ async def test_a_cli_that_is_interrupted_by_a_signal_ends_with_0_and_not_well(
 
 
 async def test_a_killed_cli_is_told_apart_from_one_that_went(stage: Stage) -> None:
-    """TRUTH 1.5: the end is learned from wait; every reader and every turn is told."""
+    """CLI-508: the end is learned from wait; every reader and every turn is told."""
     async with stage.session() as session, asyncio.timeout(TURN_S):
         await play(session)
         reader = session.messages()

@@ -1,4 +1,4 @@
-"""Every flag of our table, put to the real CLIs: taken where we say so, unknown where we do not.
+"""Every flag in Fairlead's table, on the real CLIs: accepted or unknown as the table says.
 
 With stream-json input but no such output a CLI reads all its flags, complains about the missing
 one and ends: one cheap process tells whether it knows them all. What the values do is seen in
@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.replies import use
-from fairlead.host.argv import build, initialize_fields
-from fairlead.host.option_groups import (
+from fairlead.host.options.argv import build, contents, initialize_fields
+from fairlead.host.options.groups import (
     AgentOptions,
     McpOptions,
     SettingsSources,
     SystemPrompt,
     ToolRules,
 )
-from fairlead.host.options import Options
+from fairlead.host.options.options import Options
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.replies import use
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.versions import Version
 from tests.e2e.real_cli.raw_cli import RawCli
@@ -39,11 +39,16 @@ WAIT_S = 60.0
 ALONE = {"--resume", "--continue", "--from-pr", "--fork-session", "--session-id", "--restricted"}
 """Flags that do not go with all the others: they choose the conversation, or refuse a bypass."""
 
+WITH_INITIALIZE = {"--await-initialize", "--managed-settings-in-initialize"}
+"""Flags that say something else where no `initialize` can come; see test_private.py."""
+
 
 @pytest.fixture
 def complaints(cli: RealCli, cli_env: dict[str, str], project: Path) -> Complaints:
     """What the CLI says on stderr to these flags, when it cannot start."""
-    for name in ("p.md", "a.json", "b.json", "s.json"):
+    (project / "private").mkdir()
+    (project / "private" / "subagent-prompt.txt").write_text("Hello.")
+    for name in ("p.md", "a.json", "b.json", "s.json", "private/settings.json"):
         (project / name).write_text('{"mcpServers": {}}' if name.endswith(".json") else "Hello.")
 
     async def ask(tokens: Iterable[str]) -> str:
@@ -77,9 +82,10 @@ def claimed(version: Version) -> dict[str, list[str]]:
     """Flag -> its words, for all rows that this version should take."""
     words: dict[str, list[str]] = {}
     for flag, options, _, since in TABLE:
-        if version >= Version(2, 1, since) and flag != "--x-new":
+        if version >= Version(2, 1, since) and flag not in {"--x-new", *WITH_INITIALIZE}:
             tokens = [t for t in build(options, version) if t.split("=", 1)[0] == flag]
-            words.setdefault(flag, []).extend(tokens)
+            if tokens:  # A later version may have another flag for the same option.
+                words.setdefault(flag, []).extend(tokens)
     return words
 
 
@@ -193,7 +199,7 @@ async def test_prompts_agents_and_schema_are_heeded_in_initialize(
 async def test_an_agent_of_the_caller_can_lead_the_conversation(
     cli: RealCli, cli_env: dict[str, str], project: Path, model: ModelApi
 ) -> None:
-    """By flag, `--agents` with `--agent` ends 2.1.38 without a word (TRUTH 4.11)."""
+    """By flag, `--agents` with `--agent` ends 2.1.38 without a word (CLI-112)."""
     pirate = {"description": "a pirate", "prompt": "You are the pirate captain."}
     options = Options(agents=AgentOptions(agent="pirate", definitions={"pirate": pirate}))
     async with started(cli, cli_env, project, options) as process:
@@ -204,4 +210,7 @@ async def test_an_agent_of_the_caller_can_lead_the_conversation(
 
 
 def started(cli: RealCli, env: dict[str, str], project: Path, options: Options) -> RawCli:
+    (project / "private").mkdir(exist_ok=True)
+    for name, text in contents(options, version_of(cli)).items():
+        (project / "private" / name).write_text(text)
     return RawCli(cli, env=env, cwd=project, flags=build(options, version_of(cli)))

@@ -1,4 +1,4 @@
-"""The ground that all tests against real CLIs stand on: a real CLI, a scripted model, no network."""
+"""The test environment: a real CLI, a scripted model, no network."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from fairlead.emulator.gate import Gate
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.model_script import when
-from fairlead.emulator.replies import fail, reply, thinking, tool, use
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.gate import Gate
+from fairlead.model_api.replies import fail, reply, thinking, tool, use
+from fairlead.model_api.script import when
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.raw_cli import RawCli
 
@@ -105,13 +105,13 @@ async def test_several_blocks_of_one_reply_become_one_message(
     spoken = [m["message"] for m in process.seen if m["type"] == "assistant"]
     first = [m["content"][0]["type"] for m in spoken if m["id"] == spoken[0]["id"]]
     assert first == ["thinking", "text", "tool_use", "tool_use"]
-    # Results come in the order in which the tools ended (TRUTH 4.19), ids in that of the blocks.
+    # Results come in the order in which the tools ended (CLI-504), ids in that of the blocks.
     results = sorted(model.requests[1].tool_results, key=lambda result: result.tool_use_id)
     assert ["aa" in results[0].text, "bb" in results[1].text] == [True, True]
 
 
 async def test_an_error_of_the_api_is_the_result_of_the_turn(raw: Start, model: ModelApi) -> None:
-    # 2.1.325 tries a 400 a second time (TRUTH 1.5), hence for ever.
+    # 2.1.325 tries a 400 a second time (CLI-505), hence for ever.
     model.push(when(fail(400, "a scripted refusal"), times=None))
     process = await raw()
     process.say("hi")
@@ -147,21 +147,6 @@ async def test_a_cut_stream_is_made_good(raw: Start, model: ModelApi) -> None:
     process.say("hi")
     assert (await process.until("result"))["result"] == "Whole."
     assert [exchange.outcome for exchange in model.turns] == ["cut", "answered"]
-
-
-async def test_an_interrupt_ends_a_turn_that_waits_for_the_model(
-    raw: Start, model: ModelApi
-) -> None:
-    gate = Gate()
-    model.push(reply("Never said.").but(hold=gate), reply("Next."))
-    process = await raw()
-    process.say("hi")
-    await gate.reached()
-    assert (await process.request("interrupt"))["subtype"] == "success"
-    assert (await process.until("result"))["subtype"] == "error_during_execution"
-    process.say("next")
-    assert (await process.until("result"))["result"] == "Next."
-    assert [exchange.outcome for exchange in model.turns] == ["hung up", "answered"]
 
 
 async def test_a_stream_held_in_the_middle_goes_on_when_its_gate_opens(

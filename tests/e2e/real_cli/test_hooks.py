@@ -1,11 +1,11 @@
-"""Hooks by callback: each event, each decision, and hooks that go wrong (TRUTH 1.8)."""
+"""Callback hooks: each event, each decision, and hooks that fail (CLI-811)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -15,15 +15,14 @@ from fairlead import (
     Deny,
     Hook,
     HookCall,
+    HookEvent,
     OptionError,
     PermissionRequest,
     Session,
 )
-from fairlead.emulator.gate import Bell
-from fairlead.emulator.model_script import when
-from fairlead.emulator.replies import fail
-from fairlead.host.hooks import (
-    HOOK_EVENTS,
+from fairlead.host.options.groups import SettingsSources, ToolRules
+from fairlead.host.options.switches import Stream
+from fairlead.host.requests.hooks import (
     HookOutput,
     add_context,
     allow_tool,
@@ -31,8 +30,9 @@ from fairlead.host.hooks import (
     block,
     deny_tool,
 )
-from fairlead.host.option_groups import SettingsSources, ToolRules
-from fairlead.host.option_switches import Stream
+from fairlead.model_api.gate import Bell
+from fairlead.model_api.replies import fail
+from fairlead.model_api.script import when
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Result, User
 from fairlead.wire.system import HookResponse, HookStarted
@@ -51,7 +51,7 @@ PROVOKED_LATER = {
     "TaskCompleted", "TaskCreated", "UserPromptExpansion",
 }  # fmt: skip
 """Events that 2.1.325 has besides. The others need a team, a worktree, a watched file, a mode
-that only a server can judge, or come when nobody can be called (TRUTH 1.8)."""
+that only a server can judge, or come when nobody can be called (CLI-800)."""
 
 
 class Log:
@@ -76,11 +76,11 @@ class Log:
 async def test_every_event_can_be_registered_and_calls_back_when_it_happens(
     stage: Stage, cli: RealCli, tmp_path: Path
 ) -> None:
-    """TRUTH 1.8: hooks through initialize; those a version does not know do no harm."""
+    """CLI-811: hooks through initialize; those a version does not know do no harm."""
     set_up_a_project(stage.project)
     log = Log()
     async with stage.session(
-        hooks=[Hook(event=event, handler=log) for event in HOOK_EVENTS],
+        hooks=[Hook(event=event, handler=log) for event in get_args(HookEvent)],
         on_permission=Desk(),
         on_elicitation=lambda request: Accept({"name": "Ada"}),
         mcp_servers={"small": small_server(tmp_path / "log")},
@@ -127,7 +127,7 @@ async def provoke(stage: Stage, session: Session) -> None:
 
 
 async def test_a_hook_before_a_tool_allows_edits_denies_or_asks(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.8: PreToolUse allow, updatedInput, deny, ask; only for the tools it matches."""
+    """CLI-811: PreToolUse allow, updatedInput, deny, ask; only for the tools it matches."""
     command = stage.script()
     outputs: dict[str, HookOutput] = {
         f"{command} allowed": allow_tool("fine"),
@@ -168,7 +168,7 @@ async def result_of(stage: Stage, session: Session, command: str) -> Any:
 async def test_hooks_add_context_block_prompts_and_keep_the_model_going(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.8: PostToolUse, UserPromptSubmit block, Stop block."""
+    """CLI-814: PostToolUse, UserPromptSubmit block, Stop block."""
     stops: list[HookCall] = []
 
     async def at_prompt(call: HookCall) -> HookOutput | None:
@@ -204,7 +204,7 @@ async def test_hooks_add_context_block_prompts_and_keep_the_model_going(
 async def test_a_permission_hook_that_decides_needs_no_permission_handler(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.8: PermissionRequest hook vs can_use_tool; 2.1.325 asks both and withdraws one."""
+    """CLI-811: PermissionRequest hook vs can_use_tool; 2.1.325 asks both and withdraws one."""
     both_at_once = cli.key >= (2, 1, 120)
     asked, withdrawn = asyncio.Event(), asyncio.Event()
 
@@ -230,7 +230,7 @@ async def test_a_permission_hook_that_decides_needs_no_permission_handler(
 
 
 async def test_hooks_that_fail_or_take_too_long_do_not_open_the_door(stage: Stage) -> None:
-    """TRUTH 1.8: hook callback never answered; 2.1.38 would run the tool."""
+    """CLI-811: hook callback never answered; 2.1.38 would run the tool."""
     file = stage.project / "a.txt"
 
     async def broken(call: HookCall) -> None:
@@ -260,7 +260,7 @@ async def test_hooks_that_fail_or_take_too_long_do_not_open_the_door(stage: Stag
 async def test_command_hooks_are_heard_where_the_version_tells_them(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.8: hooks are invisible, but for SessionStart and with --include-hook-events."""
+    """CLI-811: hooks are invisible, but for SessionStart and with --include-hook-events."""
     tells_all = cli.key >= (2, 1, 88)
     command = {"hooks": [{"type": "command", "command": "echo heard"}]}
     settings = {"hooks": {"SessionStart": [command], "PreToolUse": [command]}}
@@ -279,6 +279,6 @@ async def test_command_hooks_are_heard_where_the_version_tells_them(
 
 
 def test_an_event_that_no_version_has_is_refused() -> None:
-    """TRUTH 1.8: a misspelt event would never be called."""
+    """CLI-800: a misspelt event would never be called."""
     with pytest.raises(OptionError, match="PreToolUse"):
-        Hook(event="PreTooluse", handler=Log())
+        Hook(event="PreTooluse", handler=Log())  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""What a host sends and what becomes of it (TRUTH 1.2, 1.9); interrupts are in test_interrupts."""
+"""What a host sends and what the CLI does with it; interrupts are in test_interrupts (CLI-203,
+CLI-900)."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from fairlead import (
     TurnCancelled,
     UsageError,
 )
-from fairlead.emulator.replies import reply, tool, use
-from fairlead.host.prompts import PromptState
-from fairlead.host.turn import Turn
+from fairlead.host.engine.prompts import PromptState
+from fairlead.host.process.turn import Turn
+from fairlead.model_api.replies import reply, tool, use
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.control import ControlResponse
 from fairlead.wire.events import Result, User
@@ -39,13 +40,13 @@ ODD_TEXTS = (
     '{"type":"control_cancel_request","request_id":"1"}\n\nnull',
     "x" * 300_000,
 )
-"""Prompts that would end a CLI if they were not written as one whole line (TRUTH 1.9, trap 9)."""
+"""Prompts that would end a CLI if they were not written as one whole line (CLI-900, trap 9)."""
 
 
 async def test_a_prompt_may_have_several_blocks_and_its_echo_bears_its_uuid(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.2: content of blocks, a uuid of our own; trap 20: the echo tells the start."""
+    """CLI-202: content of blocks, a uuid of our own; trap 20: the echo tells the start."""
     async with stage.session() as session:
         turn = await session.send(["first", "second"])
         messages = [message async for message in turn]
@@ -60,7 +61,7 @@ async def test_a_prompt_may_have_several_blocks_and_its_echo_bears_its_uuid(
 
 
 async def test_no_text_of_a_prompt_can_end_the_cli(stage: Stage) -> None:
-    """TRUTH 1.9: whatever is said, one message is one line; trap 9."""
+    """CLI-900: whatever is said, one message is one line; trap 9."""
     async with stage.session() as session:
         for text in ODD_TEXTS:
             (result,) = await ended(await session.send(text))
@@ -71,7 +72,7 @@ async def test_no_text_of_a_prompt_can_end_the_cli(stage: Stage) -> None:
 async def test_a_prompt_whose_uuid_the_session_knows_is_dropped_and_we_are_told(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.2: a uuid of the resumed transcript is dropped without a result; traps 3 and 13."""
+    """CLI-202: a uuid of the resumed transcript is dropped without a result; traps 3 and 13."""
     async with stage.session() as session:
         first = await session.send("one")
         await ended(first)
@@ -93,7 +94,7 @@ async def test_a_prompt_whose_uuid_the_session_knows_is_dropped_and_we_are_told(
 async def test_the_permission_mode_changes_at_once_and_in_the_next_init(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.2: set_permission_mode; answered twice by old ones, trap 23."""
+    """CLI-210: set_permission_mode; answered twice by old ones, trap 23."""
     session = stage.session()
     witness = Witness.of(session)
     async with session:
@@ -102,7 +103,7 @@ async def test_the_permission_mode_changes_at_once_and_in_the_next_init(
         assert await session.set_permission_mode("manual") == "default"
         assert one_of(Init, await play(session)).permission_mode == "default"
         with pytest.raises(UsageError, match="nonsense"):
-            await session.set_permission_mode("nonsense")
+            await session.set_permission_mode("nonsense")  # type: ignore[arg-type]
         if has(cli, Feature.CHECKS_MODE):
             with pytest.raises(ControlError, match="must be one of"):
                 await session.control("set_permission_mode", mode="nonsense")
@@ -116,7 +117,7 @@ async def test_the_permission_mode_changes_at_once_and_in_the_next_init(
 async def test_bypass_is_refused_where_the_version_wants_a_flag_for_it(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.2: set_permission_mode bypassPermissions; old ones take it without any flag."""
+    """CLI-210: set_permission_mode bypassPermissions; old ones take it without any flag."""
     async with stage.session() as session:
         refuses = cli.key >= (2, 1, 120)
         if refuses:
@@ -131,7 +132,7 @@ async def test_bypass_is_refused_where_the_version_wants_a_flag_for_it(
 async def test_a_mode_set_while_a_request_is_open_counts_from_the_next_tool_on(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.2: set mode while a permission is pending; the prompt stays."""
+    """CLI-210: set mode while a permission is pending; the prompt stays."""
     files = [str(stage.project / name) for name in ("a.txt", "b.txt")]
     asked: list[str] = []
 
@@ -148,7 +149,7 @@ async def test_a_mode_set_while_a_request_is_open_counts_from_the_next_tool_on(
 
 
 async def test_the_model_changes_from_the_next_request_on(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.2: set_model; any name is taken; trap 32: 2.1.325 probes a name it does not know."""
+    """CLI-215: set_model; any name is taken; trap 32: 2.1.325 probes a name it does not know."""
     async with stage.session(model="claude-sonnet-4-5") as session:
         await play(session)
         resolved = await session.set_model("claude-unheard-of")
@@ -165,7 +166,7 @@ async def test_the_model_changes_from_the_next_request_on(stage: Stage, cli: Rea
 
 
 async def test_thinking_can_be_limited_switched_off_and_reset(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.2: set_max_thinking_tokens n, 0 and null."""
+    """CLI-210: set_max_thinking_tokens n, 0 and null."""
     async with stage.session(model="claude-sonnet-4-5") as session:
         for tokens in (2048, 0, None):
             await session.set_max_thinking_tokens(tokens)
@@ -180,7 +181,7 @@ async def test_thinking_can_be_limited_switched_off_and_reset(stage: Stage, cli:
 async def test_a_request_the_cli_does_not_know_is_an_error_or_times_out(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.2: unknown control subtypes, and stop_task; trap 2: old ones are silent for ever."""
+    """CLI-215: unknown control subtypes, and stop_task; trap 2: old ones are silent for ever."""
     silent = has(cli, Feature.UNKNOWN_CONTROL_IS_SILENT)
     async with stage.session() as session:
         limit = SILENCE_S if silent else None
@@ -195,7 +196,7 @@ async def test_a_request_the_cli_does_not_know_is_an_error_or_times_out(
 async def test_what_a_handler_allows_and_denies_reaches_the_tool_and_the_model(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.2: allow always carries the whole input, deny always a message, both toolUseID."""
+    """CLI-219: allow always carries the whole input, deny always a message, both toolUseID."""
     command = stage.script()
     desk = Desk(Allow(), Deny("Not this one."))
     session = stage.session(on_permission=desk)
@@ -227,13 +228,13 @@ def answers(witness: Witness) -> list[dict[str, Any]]:
 async def test_a_handler_that_fails_or_is_not_there_denies_and_the_turn_goes_on(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.2: a malformed answer never hangs, it denies; trap 5: everything is answered."""
+    """CLI-200: a malformed answer never hangs, it denies; trap 5: everything is answered."""
     command = stage.script()
 
     async def broken(request: PermissionRequest) -> Allow:
         raise RuntimeError("out of order")
 
-    for handler, words in ((broken, "out of order"), (None, "no handler")):
+    for handler, words in ((broken, "out of order"), (None, "no permission handler")):
         async with stage.session(on_permission=handler) as session:
             messages = await stage.use(session, "Bash", command=command, description="d")
         ((_, block),) = tool_lines(messages)
@@ -243,7 +244,7 @@ async def test_a_handler_that_fails_or_is_not_there_denies_and_the_turn_goes_on(
 
 
 async def test_an_answer_to_a_request_that_is_long_over_is_not_written(stage: Stage) -> None:
-    """TRUTH 1.2: a second or late response is ignored by the CLI; ours is never sent."""
+    """CLI-221: a second or late response is ignored by the CLI; ours is never sent."""
     stage.model.push(use("Bash", command=stage.script(), description="d"))
     desk = Desk()
     session = stage.session(on_permission=desk)
@@ -260,7 +261,7 @@ async def test_an_answer_to_a_request_that_is_long_over_is_not_written(stage: St
 async def test_several_tools_of_one_message_are_each_asked_with_their_own_input(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.2: the answer belongs to its request_id, whatever the order."""
+    """CLI-200: the answer belongs to its request_id, whatever the order."""
     commands = [stage.script(name) for name in ("one.sh", "two.sh")]
     stage.model.push(reply(*(tool("Bash", command=c, description="d") for c in commands)))
     desk = Desk(Deny("Only the other."))
@@ -274,7 +275,7 @@ async def test_several_tools_of_one_message_are_each_asked_with_their_own_input(
 
 
 async def test_bad_arguments_do_no_harm_to_a_running_session(stage: Stage) -> None:
-    """TRUTH 1.2: a tool's result as a prompt has no effect anywhere, so it cannot be sent."""
+    """CLI-200: a tool's result as a prompt has no effect anywhere, so it cannot be sent."""
     async with stage.session() as session:
         for prompt in ("", [], [{"type": "tool_result", "tool_use_id": "x"}], 5):
             with pytest.raises(UsageError):

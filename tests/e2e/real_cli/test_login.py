@@ -1,10 +1,10 @@
-"""Whether a CLI is logged in, as it tells itself; with a dummy key and without one."""
+"""Whether a CLI is signed in, with a dummy key and without one."""
 
 from __future__ import annotations
 
 import pytest
 
-from fairlead.host.agent import is_logged_in, version_of
+from fairlead.host.options.agent import is_logged_in, version_of
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.versions import Feature
 

@@ -1,4 +1,5 @@
-"""MCP servers: those of this program, those the CLI starts, and how they are managed (TRUTH 1.8)."""
+"""MCP servers: in-process servers, servers that the CLI starts, and how they are managed
+(CLI-800)."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ from fairlead import (
     resource,
     tool,
 )
-from fairlead.emulator.replies import use
-from fairlead.host.option_groups import McpOptions, ToolRules
+from fairlead.host.options.groups import McpOptions, ToolRules
+from fairlead.model_api.replies import use
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.control import ControlRequest, McpMessage
 from fairlead.wire.system import Init
@@ -46,7 +47,7 @@ async def told(stage: Stage, session: Session, name: str, /, **input: Any) -> An
 async def test_a_tool_of_this_program_is_called_with_its_arguments_and_its_ids(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.8: handshake, tools/call with _meta, answers by value; a rule has no content."""
+    """CLI-804: handshake, tools/call with _meta, answers by value; a rule has no content."""
     contexts: list[ToolContext] = []
 
     @tool("add", "Add two numbers")
@@ -70,7 +71,7 @@ async def test_a_tool_of_this_program_is_called_with_its_arguments_and_its_ids(
 
 
 async def test_results_of_every_kind_reach_the_model(stage: Stage) -> None:
-    """TRUTH 1.8: isError, structured content, images; also a server of the `mcp` package."""
+    """CLI-800: isError, structured content, images; also a server of the `mcp` package."""
     from mcp.server.mcpserver import MCPServer
 
     @tool("broken")
@@ -108,7 +109,7 @@ async def test_results_of_every_kind_reach_the_model(stage: Stage) -> None:
 
 
 async def test_an_interrupt_withdraws_a_slow_call(stage: Stage) -> None:
-    """TRUTH 1.8: interrupt while a tools/call is pending; the tool is cancelled."""
+    """CLI-808: interrupt while a tools/call is pending; the tool is cancelled."""
     began, withdrawn = asyncio.Event(), asyncio.Event()
 
     @tool("slow")
@@ -135,7 +136,7 @@ async def test_an_interrupt_withdraws_a_slow_call(stage: Stage) -> None:
 async def test_a_server_of_this_program_may_speak_to_the_client_of_the_cli(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.8: mcp_message host to CLI; the answer is a message without a method."""
+    """CLI-800: mcp_message host to CLI; the answer is a message without a method."""
 
     @tool("hello")
     async def hello() -> str:
@@ -167,7 +168,7 @@ async def test_a_server_of_this_program_may_speak_to_the_client_of_the_cli(
 
 @pytest.mark.only(since="2.1.325")
 async def test_resources_are_listed_and_read_by_the_model(stage: Stage) -> None:
-    """TRUTH 1.8: resources of a server in this program; 2.1.38 does not ask for them."""
+    """CLI-800: resources of a server in this program; 2.1.38 does not ask for them."""
 
     @resource("note://one", name="one")
     async def note() -> str:
@@ -184,7 +185,7 @@ async def test_resources_are_listed_and_read_by_the_model(stage: Stage) -> None:
 async def test_a_server_that_the_cli_starts_may_ask_the_user(
     stage: Stage, cli: RealCli, tmp_path: Path
 ) -> None:
-    """TRUTH 3: elicitation of a server outside this program; 2.1.38 cannot."""
+    """CLI-1200: elicitation of a server outside this program; 2.1.38 cannot."""
     asked: list[ElicitationRequest] = []
 
     async def answer(request: ElicitationRequest) -> Accept:
@@ -212,7 +213,7 @@ async def test_a_server_that_the_cli_starts_may_ask_the_user(
 
 @pytest.mark.only(since="2.1.325")
 async def test_an_elicitation_that_nobody_handles_is_declined(stage: Stage, tmp_path: Path) -> None:
-    """TRUTH 3: elicitation; nothing hangs."""
+    """CLI-1200: elicitation; nothing hangs."""
     servers = {"small": small_server(tmp_path / "log")}
     async with stage.session(mcp_servers=servers, rules=allowed("small")) as session:
         answered = json.loads((await told(stage, session, "mcp__small__ask")).text)
@@ -226,7 +227,7 @@ async def statuses(session: Session) -> dict[str, str]:
 async def test_servers_are_switched_reconnected_added_and_removed(
     stage: Stage, cli: RealCli, tmp_path: Path
 ) -> None:
-    """TRUTH 1.8: mcp_status (each once), toggle, reconnect, set_servers; our own tools stay."""
+    """CLI-806: mcp_status (each once), toggle, reconnect, set_servers; our own tools stay."""
 
     @tool("hello")
     async def hello() -> str:
@@ -262,7 +263,7 @@ async def test_servers_are_switched_reconnected_added_and_removed(
 async def test_servers_of_a_project_are_connected_without_asking_unless_strict(
     stage: Stage, tmp_path: Path
 ) -> None:
-    """TRUTH 1.8: .mcp.json of the project."""
+    """CLI-809: .mcp.json of the project."""
     config = {"mcpServers": {"theirs": small_server(tmp_path / "theirs")}}
     (stage.project / ".mcp.json").write_text(json.dumps(config))
     desk = Desk(Deny("no"))

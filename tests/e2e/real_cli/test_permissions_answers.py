@@ -1,4 +1,4 @@
-"""What becomes of a host's answer: edited input, rules in every scope, denials (TRUTH 1.3)."""
+"""Effects of a host's answer: edited input, rules in every scope, denials (CLI-307)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fairlead import Allow, Deny
-from fairlead.host.option_groups import SettingsSources
+import pytest
+
+from fairlead import Allow, Deny, Destination
+from fairlead.host.options.groups import SettingsSources
+from fairlead.model_api.replies import use
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import PermissionDenial, Result
 from fairlead.wire.system import PermissionDenied, Status
@@ -19,11 +22,12 @@ from fairlead.wire.updates import (
     ReplaceRules,
     RuleValue,
 )
-from tests.e2e.real_cli.stage import Desk, Stage, all_of, one_of, tool_lines
+from tests.e2e.real_cli.stage import Desk, OpenDesk, Stage, all_of, one_of, tool_lines
+from tests.e2e.real_cli.witness import ended
 
 
 async def test_an_allowed_tool_runs_with_its_input_as_asked_or_as_edited(stage: Stage) -> None:
-    """TRUTH 1.3: userModified is false, even when the host changed the input."""
+    """CLI-310: userModified is false, even when the host changed the input."""
     file = stage.project / "a.txt"
     edited = {"file_path": str(file), "content": "from the host"}
     desk = Desk(Allow(), Allow(edited))
@@ -39,7 +43,7 @@ async def test_an_allowed_tool_runs_with_its_input_as_asked_or_as_edited(stage: 
 
 
 async def test_suggestions_given_back_are_in_force_at_once(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.3: updatedPermissions with the suggestions echoed back, in their own scope."""
+    """CLI-303: updatedPermissions with the suggestions echoed back, in their own scope."""
     command = stage.script()
     desk = AlwaysDesk()
     async with stage.session(on_permission=desk) as session:
@@ -58,7 +62,7 @@ async def test_suggestions_given_back_are_in_force_at_once(stage: Stage, cli: Re
 
 
 async def test_suggestions_for_this_session_only_leave_no_file_behind(stage: Stage) -> None:
-    """TRUTH 1.3: for "this session" the destination of the suggestions is overwritten."""
+    """CLI-305: for "this session" the destination of the suggestions is overwritten."""
     command = stage.script()
     desk = AlwaysDesk("session")
     async with stage.session(on_permission=desk) as session:
@@ -71,7 +75,7 @@ async def test_suggestions_for_this_session_only_leave_no_file_behind(stage: Sta
 class AlwaysDesk(Desk):
     """Allows, and takes over what is suggested."""
 
-    def __init__(self, destination: str | None = None) -> None:
+    def __init__(self, destination: Destination | None = None) -> None:
         super().__init__()
         self._destination = destination
 
@@ -81,7 +85,7 @@ class AlwaysDesk(Desk):
 
 
 async def test_a_rule_can_go_to_each_of_the_five_scopes(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.3: destinations; 2.1.325 ignores an allow rule in the files of an untrusted project."""
+    """CLI-305: destinations; 2.1.325 ignores an allow rule in the files of an untrusted project."""
     command = stage.script()
     calls = {destination: f"{command} {destination}" for destination in DESTINATIONS}
     desk = Desk()
@@ -104,7 +108,7 @@ async def test_a_rule_can_go_to_each_of_the_five_scopes(stage: Stage, cli: RealC
 
 
 async def test_rules_are_added_removed_and_replaced_by_later_answers(stage: Stage) -> None:
-    """TRUTH 1.3: addRules, removeRules, replaceRules."""
+    """CLI-300: addRules, removeRules, replaceRules."""
     command = stage.script()
     one, two = RuleValue("Bash", f"{command} one"), RuleValue("Bash", f"{command} two")
     scope: dict[str, Any] = {"behavior": "allow", "destination": "session"}
@@ -121,7 +125,7 @@ async def test_rules_are_added_removed_and_replaced_by_later_answers(stage: Stag
 
 
 async def test_an_allow_may_carry_a_rule_that_denies_from_then_on(stage: Stage) -> None:
-    """TRUTH 1.3: this call runs, the next is denied without a prompt."""
+    """CLI-307: this call runs, the next is denied without a prompt."""
     command = f"{stage.script()} never"
     never = AddRules(rules=(RuleValue("Bash", command),), behavior="deny", destination="session")
     desk = Desk(Allow(updates=[never]))
@@ -134,7 +138,7 @@ async def test_an_allow_may_carry_a_rule_that_denies_from_then_on(stage: Stage) 
 
 
 async def test_a_result_lists_the_denials_of_its_own_turn(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.3: permission_denials, of a host and of a rule; 2.1.325 also tells the latter."""
+    """CLI-307: permission_denials, of a host and of a rule; 2.1.325 also tells the latter."""
     command = stage.script()
     settings = {"permissions": {"deny": [f"Bash({command} ruled)"]}}
     desk = Desk(Deny("not today"))
@@ -173,3 +177,22 @@ def allow(command: str, destination: str) -> PermissionUpdate:
 
 def rules_in(path: Path) -> Any:
     return json.loads(path.read_text())["permissions"]
+
+
+@pytest.mark.only(since="2.1.325")
+async def test_deny_rules_given_as_settings_hold_at_once(stage: Stage) -> None:
+    """CLI-334: also in the middle of a turn, and for a call that the mode allows."""
+    asked = stage.script()
+    stage.model.push(use("Bash", command="touch a.txt"))
+    stage.model.push(use("Bash", command=asked))
+    stage.model.push(use("Bash", command="touch b.txt"))
+    desk = OpenDesk()
+    async with stage.session(on_permission=desk, permission_mode="acceptEdits") as session:
+        turn = await session.send("go")
+        await desk.arrived(1)
+        await session.apply_flag_settings({"permissions": {"deny": ["Bash(touch *)"]}})
+        desk.answer(desk.asked[0], Deny("No."))
+        await ended(turn)
+    assert (stage.project / "a.txt").exists()
+    assert not (stage.project / "b.txt").exists()
+    assert len(desk.asked) == 1

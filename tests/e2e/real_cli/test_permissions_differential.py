@@ -1,4 +1,4 @@
-"""The policy against real CLIs: the same rules, modes and calls, and what each does with them.
+"""The permission policy compared with real CLIs: the same rules, modes and calls.
 
 Each group of `permission_cases` runs in one process; the scripted model asks for one tool after
 the other, every prompt is denied, and what is left to see is whether a call asked, was denied, or
@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.emulator.model_api import ModelApi
-from fairlead.emulator.replies import ToolUse, reply
+from fairlead.model_api.api import ModelApi
+from fairlead.model_api.replies import ToolUse, reply
 from fairlead.permissions import (
     Behaviour,
     RuleBook,
@@ -209,10 +209,20 @@ async def compare(
 Compare = Callable[[Group], Awaitable[list[Case]]]
 
 
+MEASURED = ("2.1.38", "2.1.325")
+"""The versions that the policy's rules were measured on. On others it may say "may ask"."""
+
+
+def _agree(case: Case) -> bool:
+    if case.ours.behaviour is Behaviour.MAY_ASK and str(case.version) not in MEASURED:
+        return case.theirs is not Behaviour.DENY
+    return case.ours.behaviour is case.theirs
+
+
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 async def test_P55_the_cli_does_what_the_policy_says(group: Group, compare: Compare) -> None:
     cases = await compare(group)
-    different = [case for case in cases if case.ours.behaviour is not case.theirs]
+    different = [case for case in cases if not _agree(case)]
     unnamed = [str(case) for case in different if named(case) is None]
     assert unnamed == []
     assert len(different) <= len(cases) // 3, "most calls must simply agree"

@@ -1,4 +1,4 @@
-"""Several requests at once: open together, answered in any order, withdrawn (TRUTH 1.3)."""
+"""Parallel requests: open at the same time, answered in any order, withdrawn (CLI-309)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from fairlead import Allow, Deny, PermissionRequest
-from fairlead.emulator.gate import Gate
-from fairlead.emulator.replies import Reply, reply, tool
+from fairlead.model_api.gate import Gate
+from fairlead.model_api.replies import Reply, reply, tool
 from fairlead.wire.blocks import TextBlock
 from fairlead.wire.events import Assistant, Result
 from tests.e2e.real_cli.stage import TURN_S, OpenDesk, Stage, all_of, play, tool_lines
@@ -20,7 +20,7 @@ def two_reads(stage: Stage) -> Reply:
 
 
 async def test_two_reads_are_open_at_once_and_may_be_answered_in_any_order(stage: Stage) -> None:
-    """TRUTH 1.3: several permissions in one message; dialogs are keyed by request id."""
+    """CLI-300: several permissions in one message; dialogs are keyed by request id."""
     stage.model.push(two_reads(stage))
     desk = OpenDesk()
     async with stage.session(on_permission=desk) as session:
@@ -38,7 +38,7 @@ async def test_two_reads_are_open_at_once_and_may_be_answered_in_any_order(stage
 
 
 async def test_two_commands_ask_one_after_the_other(stage: Stage) -> None:
-    """TRUTH 1.3: several permissions in one message; Bash commands wait for each other."""
+    """CLI-300: several permissions in one message; Bash commands wait for each other."""
     command = stage.script()
     calls = [tool("Bash", command=f"{command} {word}", description="d") for word in ("one", "two")]
     stage.model.push(reply(*calls))
@@ -61,7 +61,7 @@ async def test_two_commands_ask_one_after_the_other(stage: Stage) -> None:
 
 
 async def test_an_interrupt_withdraws_what_is_open(stage: Stage) -> None:
-    """TRUTH 1.2: interrupt during a pending permission; the handler is cancelled."""
+    """CLI-203: interrupt during a pending permission; the handler is cancelled."""
     stage.model.push(two_reads(stage))
     desk = OpenDesk()
     async with stage.session(on_permission=desk) as session:
@@ -79,7 +79,7 @@ async def test_an_interrupt_withdraws_what_is_open(stage: Stage) -> None:
 
 @pytest.mark.only(since="2.1.325")
 async def test_a_request_may_come_while_the_model_still_speaks(stage: Stage) -> None:
-    """TRUTH 1.3: tools start before the message is over; do not wait for its end."""
+    """CLI-300: tools start before the message is over; do not wait for its end."""
     gate = Gate()
     write = tool("Write", file_path=str(stage.project / "a.txt"), content="x")
     spoken = reply(write, "And that was that.").but(delta_chars=1000, hold=gate, hold_after=2)

@@ -1,4 +1,4 @@
-"""What a host is told when a tool wants to run: the request and what it suggests (TRUTH 1.3)."""
+"""Permission requests: their content and their suggestions (CLI-303)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCEPT_EDITS = SetMode(mode="acceptEdits", destination="session")
 async def test_a_request_names_the_tool_its_input_and_the_call_it_belongs_to(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.3: shape of can_use_tool; the reason is often absent."""
+    """CLI-300: shape of can_use_tool; the reason is often absent."""
     desk = Desk(Deny("no"), Deny("no"))
     async with stage.session(on_permission=desk) as session:
         ran = await stage.use(session, "Bash", command="npm run build", description="builds")
@@ -43,7 +43,7 @@ def tool_uses(messages: list[Any]) -> list[ToolUseBlock]:
 async def test_each_tool_suggests_what_would_make_the_next_call_pass(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.3: suggestion types and destinations; what each tool suggests."""
+    """CLI-305: suggestion types and destinations; what each tool suggests."""
     project, outside = stage.project, stage.outside("x.txt", "x").parent
     asked = await refuse_all(
         stage,
@@ -93,17 +93,17 @@ def allow_bash(*commands: str) -> PermissionUpdate:
 
 
 async def test_a_program_without_a_handler_denies_and_says_so(stage: Stage) -> None:
-    """TRUTH 1.3: what would prompt needs somebody to answer; nothing hangs."""
+    """CLI-300: what would prompt needs somebody to answer; nothing hangs."""
     async with stage.session() as session:
         await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
     (seen,) = stage.model.requests[1].tool_results
     assert seen.is_error
-    assert "no handler" in seen.text
+    assert "no permission handler" in seen.text
     assert not (stage.project / "a.txt").exists()
 
 
 async def test_a_handler_that_fails_denies_with_its_failure(stage: Stage) -> None:
-    """TRUTH 1.2: a malformed answer denies; Fairlead never sends one."""
+    """CLI-208: a malformed answer denies; Fairlead never sends one."""
 
     async def broken(request: PermissionRequest) -> Allow:
         raise LookupError("the table is gone")

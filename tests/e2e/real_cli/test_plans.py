@@ -1,4 +1,4 @@
-"""Plans: shown to a person, approved, approved with edits, sent back (TRUTH 1.4)."""
+"""Plans: shown to the user, approved, approved with edits, rejected (CLI-400)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from fairlead import Approve, PlanRequest, Reject, Session
-from fairlead.emulator.model_request import ModelRequest
-from fairlead.emulator.replies import Reply, use
+from fairlead.model_api.replies import Reply, use
+from fairlead.model_api.request import ModelRequest
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.system import Init, Status
 from fairlead.wire.versions import Feature, Version
@@ -45,7 +45,7 @@ def modes(messages: list[Any]) -> list[str]:
 
 
 async def test_a_plan_is_shown_and_can_be_sent_back(stage: Stage) -> None:
-    """TRUTH 1.4: plan in the input; reject a plan, the mode stays."""
+    """CLI-407: plan in the input; reject a plan, the mode stays."""
     reviewer = Reviewer(Reject("Think of the tests."))
     async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
         messages = await show_a_plan(stage, session)
@@ -61,7 +61,7 @@ async def test_a_plan_is_shown_and_can_be_sent_back(stage: Stage) -> None:
 async def test_a_plan_that_the_model_did_not_write_down_is_shown_where_the_cli_keeps_it(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.4: 2.1.325 strips the plan from the input and knows its file only (get_plan)."""
+    """CLI-407: 2.1.325 strips the plan from the input and knows its file only (get_plan)."""
     version = Version.parse(cli.version)
     assert version is not None
     reviewer = Reviewer(Reject("Write it down."))
@@ -78,7 +78,7 @@ async def test_a_plan_that_the_model_did_not_write_down_is_shown_where_the_cli_k
 
 
 async def test_an_approved_plan_leaves_plan_mode(stage: Stage) -> None:
-    """TRUTH 1.4: approve a plan; the mode falls back to default, edits ask again."""
+    """CLI-407: approve a plan; the mode falls back to default, edits ask again."""
     reviewer = Reviewer(Approve())
     async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
         messages = await show_a_plan(stage, session)
@@ -89,7 +89,7 @@ async def test_an_approved_plan_leaves_plan_mode(stage: Stage) -> None:
 
 
 async def test_a_plan_approved_with_edits_goes_on_in_accept_edits(stage: Stage) -> None:
-    """TRUTH 1.4: approve a plan with setMode acceptEdits; then a write passes without asking."""
+    """CLI-407: approve a plan with setMode acceptEdits; then a write passes without asking."""
     reviewer = Reviewer(Approve(accept_edits=True))
     file = stage.project / "a.txt"
     stage.model.push(
@@ -104,7 +104,7 @@ async def test_a_plan_approved_with_edits_goes_on_in_accept_edits(stage: Stage) 
 
 
 async def test_entering_plan_mode_does_not_ask(stage: Stage) -> None:
-    """TRUTH 1.4: EnterPlanMode; no prompt, the new mode is told."""
+    """CLI-407: EnterPlanMode; no prompt, the new mode is told."""
     async with stage.session() as session:
         messages = await stage.use(session, "EnterPlanMode")
     assert modes(messages)[-1] == "plan"

@@ -1,4 +1,4 @@
-"""AskUserQuestion: typed questions in, answers by the question's text out (TRUTH 1.4)."""
+"""AskUserQuestion: typed questions, answers by the question's text (CLI-401)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def heard(stage: Stage) -> str:
 async def test_questions_come_typed_and_answers_go_by_their_text(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.4: answers keyed by question text, free text, several choices as one string."""
+    """CLI-401: answers keyed by question text, free text, several choices as one string."""
     person = Person(
         {"One colour?": "Blue"},
         {"Some colours?": ["Red", "Green"]},
@@ -77,7 +77,7 @@ async def test_questions_come_typed_and_answers_go_by_their_text(
 async def test_notes_partial_answers_and_a_refusal_reach_the_model(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.4: annotations; partly answered, not answered, declined."""
+    """CLI-401: annotations; partly answered, not answered, declined."""
     person = Person(
         Answers({"One?": "Red"}, notes={"One?": "but not too red"}),
         {"Two?": "Blue"},
@@ -98,7 +98,7 @@ async def test_notes_partial_answers_and_a_refusal_reach_the_model(
 
 
 async def test_an_answer_to_no_question_is_a_mistake_of_the_host_and_denies(stage: Stage) -> None:
-    """TRUTH 1.4: keys by index reach no question; Fairlead refuses to send them."""
+    """CLI-401: keys by index reach no question; Fairlead refuses to send them."""
     person = Person({"0": "Blue"})
     async with stage.session(on_question=person) as session:
         await stage.use(session, "AskUserQuestion", questions=[question("One?")])
@@ -109,7 +109,7 @@ async def test_an_answer_to_no_question_is_a_mistake_of_the_host_and_denies(stag
 
 
 async def test_without_a_question_handler_the_permission_handler_is_asked(stage: Stage) -> None:
-    """TRUTH 1.4: a question is a permission request with its questions as input."""
+    """CLI-401: a question is a permission request with its questions as input."""
     desk = Desk(Deny("Nobody is here."))
     async with stage.session(on_permission=desk) as session:
         await stage.use(session, "AskUserQuestion", questions=[question("One?")])

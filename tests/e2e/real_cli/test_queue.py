@@ -1,6 +1,6 @@
-"""Prompts that come while a turn runs: held, merged, folded, cancelled; each of them ends.
+"""Prompts during a turn: held, merged, folded, cancelled; each of them ends.
 
-TRUTH 1.5: user messages sent during a turn, and interrupt with queued messages; trap 3.
+CLI-518: user messages sent during a turn, and interrupt with queued messages; trap 3.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import asyncio
 import pytest
 
 from fairlead import Hook, HookCall, TurnCancelled
-from fairlead.emulator.gate import Gate
-from fairlead.emulator.replies import reply, use
+from fairlead.model_api.gate import Gate
+from fairlead.model_api.replies import reply, use
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Result
 from fairlead.wire.system import Init, TaskNotification
@@ -21,7 +21,7 @@ from tests.e2e.real_cli.witness import HeldCommand, Witness, ended, has
 
 
 async def test_held_prompts_get_a_turn_each_in_their_order(stage: Stage) -> None:
-    """TRUTH 1.5: the queue is kept in the host, so every version runs one turn for each."""
+    """CLI-518: the queue is kept in the host, so every version runs one turn for each."""
     gate = Gate()
     stage.model.push(reply("1").but(hold=gate), reply("2"), reply("3"), reply("4"))
     async with stage.session() as session:
@@ -34,7 +34,7 @@ async def test_held_prompts_get_a_turn_each_in_their_order(stage: Stage) -> None
         assert await session.cancel(three.uuid)
         gate.open()
         results = await ended(one, four, two)
-        with pytest.raises(TurnCancelled, match="taken back"):
+        with pytest.raises(TurnCancelled, match="cancelled by the host"):
             await three
         assert (session.busy, session.queued) == (False, ())
     assert [result.text for result in results] == ["1", "2", "3"]
@@ -45,7 +45,7 @@ async def test_held_prompts_get_a_turn_each_in_their_order(stage: Stage) -> None
 async def test_prompts_sent_at_once_during_a_text_get_a_turn_each_or_one_together(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: (no tool running) 2.1.38 runs one turn each, later ones merge what waits."""
+    """CLI-518: (no tool running) 2.1.38 runs one turn each, later ones merge what waits."""
     gate = Gate()
     stage.model.push(reply("1").but(hold=gate), reply("2"), reply("3"))
     session = stage.session()
@@ -74,7 +74,7 @@ async def test_prompts_sent_at_once_during_a_text_get_a_turn_each_or_one_togethe
 async def test_prompts_sent_at_once_while_a_tool_runs_are_folded_into_its_turn(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: (tool running) the model sees them with its next request, one result for all."""
+    """CLI-500: (tool running) the model sees them with its next request, one result for all."""
     with HeldCommand(stage.project) as command:
         stage.model.push(use("Bash", command=command.text, description="d"), reply("All."))
         async with stage.session(on_permission=Desk()) as session:
@@ -101,7 +101,7 @@ async def test_prompts_sent_at_once_while_a_tool_runs_are_folded_into_its_turn(
 
 
 async def test_prompts_folded_into_a_turn_that_is_interrupted_end_with_it(stage: Stage) -> None:
-    """TRUTH 1.5 and 1.2: the interrupted result ends all that the turn had taken up."""
+    """CLI-500: the interrupted result ends all that the turn had taken up."""
     gate = Gate()
     with HeldCommand(stage.project) as command:
         stage.model.push(
@@ -124,7 +124,7 @@ async def test_prompts_folded_into_a_turn_that_is_interrupted_end_with_it(stage:
 async def test_what_waits_inside_the_cli_runs_after_an_interrupt(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: interrupt with queued messages; `still_queued` lists them."""
+    """CLI-518: interrupt with queued messages; `still_queued` lists them."""
     gate = Gate()
     stage.model.push(reply("Never.").but(hold=gate), reply("2"))
     async with stage.session() as session:
@@ -142,7 +142,7 @@ async def test_what_waits_inside_the_cli_runs_after_an_interrupt(
 
 
 async def test_an_interrupt_can_drop_all_that_waits(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.5: `cancel_queued:true` drops what waits inside the CLI; our own queue always."""
+    """CLI-518: `cancel_queued:true` drops what waits inside the CLI; our own queue always."""
     gate = Gate()
     stage.model.push(reply("Never.").but(hold=gate))
     async with stage.session() as session, asyncio.timeout(TURN_S):
@@ -167,7 +167,7 @@ async def test_an_interrupt_can_drop_all_that_waits(stage: Stage, cli: RealCli) 
 async def test_a_prompt_inside_the_cli_can_be_taken_back_where_the_version_can(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 3: cancel_async_message; old versions are silent about it, so they are not asked."""
+    """CLI-1200: cancel_async_message; old versions are silent about it, so they are not asked."""
     gate = Gate()
     stage.model.push(reply("1").but(hold=gate))
     async with stage.session() as session, asyncio.timeout(TURN_S):
@@ -190,7 +190,7 @@ async def test_a_prompt_inside_the_cli_can_be_taken_back_where_the_version_can(
 
 
 async def test_a_prompt_that_comes_first_ends_the_running_turn(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.5: `priority:"now"` aborts the turn; 2.1.38 queues it like any other."""
+    """CLI-520: `priority:"now"` aborts the turn; 2.1.38 queues it like any other."""
     gate = Gate()
     stage.model.push(reply("1").but(hold=gate), reply("2"))
     async with stage.session() as session:
@@ -207,7 +207,7 @@ async def test_a_prompt_that_comes_first_ends_the_running_turn(stage: Stage, cli
 
 
 async def test_a_prompt_that_a_hook_blocks_ends_like_any_other(stage: Stage) -> None:
-    """TRUTH 1.8: UserPromptSubmit block: a result and no request; trap 16."""
+    """CLI-814: UserPromptSubmit block: a result and no request; trap 16."""
 
     async def block(call: HookCall) -> dict[str, str] | None:
         blocked = "secret" in call.input["prompt"]
@@ -222,7 +222,7 @@ async def test_a_prompt_that_a_hook_blocks_ends_like_any_other(stage: Stage) -> 
 
 @pytest.mark.only(since="2.1.120")
 async def test_a_turn_nobody_asked_for_holds_prompts_back_and_ends_none(stage: Stage) -> None:
-    """TRUTH 3: turns that background tasks start by themselves; trap 22."""
+    """CLI-521: turns that background tasks start by themselves; trap 22."""
     gate = Gate()
     session = stage.session(on_permission=Desk())
     witness = Witness.of(session)

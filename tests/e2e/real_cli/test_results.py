@@ -1,12 +1,12 @@
-"""How turns end: success, errors, limits, cost (TRUTH 1.5)."""
+"""How turns end: success, errors, limits, cost (CLI-506)."""
 
 from __future__ import annotations
 
 import pytest
 
 from fairlead import Options, Session
-from fairlead.emulator.model_script import when
-from fairlead.emulator.replies import Usage, fail, reply, use
+from fairlead.model_api.replies import Usage, fail, reply, use
+from fairlead.model_api.script import when
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Assistant, Result
 from fairlead.wire.versions import Feature
@@ -19,7 +19,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "number"}}, "required":
 async def test_an_error_of_the_api_is_a_success_that_is_an_error(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: subtype success with is_error; trap 24. At the end exit 1, trap 29."""
+    """CLI-506: subtype success with is_error; trap 24. At the end exit 1, trap 29."""
     # 2.1.325 tries a 400 a second time, hence for ever.
     stage.model.push(when(fail(400, "a scripted refusal"), text="bad", times=None))
     session = stage.session()
@@ -40,7 +40,7 @@ async def test_an_error_of_the_api_is_a_success_that_is_an_error(
 
 
 async def test_without_credentials_the_turn_fails_and_says_so(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.5: no credentials."""
+    """CLI-513: no credentials."""
     async with stage.session(env={"ANTHROPIC_API_KEY": ""}) as session:
         messages = await play(session)
     result = one_of(Result, messages)
@@ -53,7 +53,7 @@ async def test_without_credentials_the_turn_fails_and_says_so(stage: Stage, cli:
 async def test_a_limit_of_turns_ends_each_turn_and_the_session_lives(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: error_max_turns, after the tool ran; the counter starts again. Trap 24."""
+    """CLI-511: error_max_turns, after the tool ran; the counter starts again. Trap 24."""
     told = has(cli, Feature.INTERRUPT_IS_ERROR)
     async with stage.session(max_turns=1, on_permission=Desk()) as session:
         for _ in range(2):
@@ -68,7 +68,7 @@ async def test_a_limit_of_turns_ends_each_turn_and_the_session_lives(
 async def test_a_spent_budget_ends_this_turn_and_every_later_one(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: error_max_budget_usd before the tool runs; later turns fail at once."""
+    """CLI-511: error_max_budget_usd before the tool runs; later turns fail at once."""
     told = has(cli, Feature.INTERRUPT_IS_ERROR)
     async with stage.session(max_budget_usd=0.0001, on_permission=Desk()) as session:
         messages = await stage.use(session, "Bash", command="echo ran", description="d")
@@ -80,7 +80,7 @@ async def test_a_spent_budget_ends_this_turn_and_every_later_one(
 
 
 async def test_cost_is_told_in_total_and_tokens_by_the_turn(stage: Stage) -> None:
-    """TRUTH 1.5: cumulative are total_cost_usd and modelUsage; per turn usage; traps 25, 26."""
+    """CLI-507: cumulative are total_cost_usd and modelUsage; per turn usage; traps 25, 26."""
     amounts = [Usage(output_tokens=tokens) for tokens in (1000, 3000, 2000)]
     stage.model.push(*(reply("x").but(usage=usage) for usage in amounts))
     async with stage.session() as session:
@@ -102,7 +102,7 @@ async def test_cost_is_told_in_total_and_tokens_by_the_turn(stage: Stage) -> Non
 
 
 async def test_the_cost_of_a_turn_is_right_after_a_resume(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.5: the total starts at 0 again on old versions, on 2.1.325 it goes on."""
+    """CLI-507: the total starts at 0 again on old versions, on 2.1.325 it goes on."""
     options: Options = stage.options()
     async with Session(options) as session:
         first = await session.send("one")
@@ -120,7 +120,7 @@ async def test_the_cost_of_a_turn_is_right_after_a_resume(stage: Stage, cli: Rea
 async def test_a_schema_gives_a_structured_output_or_none_but_always_an_end(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: check structured_output itself; trap 6: 2.1.38 asks again without end."""
+    """CLI-512: check structured_output itself; trap 6: 2.1.38 asks again without end."""
     stage.model.push(use("StructuredOutput", n=3))
     async with stage.session(json_schema=SCHEMA, max_budget_usd=1) as session:
         good = await session.send("count")

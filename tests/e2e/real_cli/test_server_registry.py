@@ -1,81 +1,17 @@
-"""The server's registry on real CLIs: approvals, a crash, a resume that is checked, a fork."""
+"""The server's registry on real CLIs: approvals, a crash, a checked resume, a fork."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
 
 import fairlead
-from fairlead.emulator.replies import reply, use
-from fairlead.server.intents import Decide, Fork, Intent, NewSession, Resume, Send, Stop
-from fairlead.server.limits import Limits
-from fairlead.server.live_session import LiveSession
-from fairlead.server.messages import IntentResult
-from fairlead.server.policy import Policy
-from fairlead.server.registry import Registry
-from fairlead.store.devices import Device
-from fairlead.store.imports import CliSessions
-from fairlead.store.sqlite import SqliteStore
-from tests.e2e.real_cli.stage import TURN_S, Stage
-
-OWNER = Device(id="d", name="desk", role="owner", token_hash="h", created=0.0)
-
-
-class House:
-    """A registry whose sessions run a real CLI."""
-
-    def __init__(self, registry: Registry) -> None:
-        self.registry = registry
-        self._n = 0
-
-    async def act(self, intent: Intent) -> IntentResult:
-        self._n += 1
-        async with asyncio.timeout(2 * TURN_S):
-            return await self.registry.act(OWNER, "client", self._n, intent)
-
-    async def say(self, session: str, text: str) -> None:
-        result = await self.act(Send(session=session, text=text, uuid=str(uuid.uuid4())))
-        assert result.ok, result
-
-    def live(self, session: str) -> LiveSession:
-        found = self.registry.sessions.loaded(session)
-        assert found is not None
-        return found
-
-    async def until(self, what: Callable[[], Any]) -> Any:
-        async with asyncio.timeout(2 * TURN_S):
-            while not (found := what()):  # noqa: ASYNC110 - the CLI is another process
-                await asyncio.sleep(0.02)
-        return found
-
-    async def turns(self, session: str, count: int) -> LiveSession:
-        """Wait for so many turns to be over."""
-        live = self.live(session)
-        await self.until(
-            lambda: [t.outcome for t in live.transcript.turns].count("success") == count
-        )
-        return live
-
-
-@asynccontextmanager
-async def house(stage: Stage) -> AsyncIterator[House]:
-    folder = stage.project.parent
-    async with SqliteStore(folder / "data") as store:
-        registry = Registry(
-            store,
-            options=stage.options(),
-            limits=Limits(restart_delays_s=(0.0,)),
-            policy=Policy(roots=(folder,), inherit_env=False),
-            cli=CliSessions(stage.home / ".claude" / "projects"),
-        )
-        async with registry:
-            yield House(registry)
+from fairlead.model_api.replies import reply, use
+from fairlead.server.protocol.intents import Decide, Fork, NewSession, Resume, Send, Stop
+from tests.e2e.real_cli.registry_house import house
+from tests.e2e.real_cli.stage import Stage
 
 
 async def test_a_tool_is_approved_and_runs_and_the_session_resumes_after_a_stop(
@@ -180,3 +116,18 @@ async def test_a_session_that_another_program_uses_is_forked_as_far_as_it_is(
         assert forked.transcript.session.id not in (None, known)
         await (await elsewhere.send("third")).wait()
         assert "Said here." not in json.dumps(stage.model.requests[-1].messages)
+
+
+async def test_B50_a_verbatim_prompt_attaches_no_file_and_a_typed_one_does(stage: Stage) -> None:
+    secret = stage.outside("secret.txt", "the-secret-word")
+    text = f"look at @{secret}"
+    stage.model.push(reply("One."), reply("Two."))
+    async with house(stage) as server:
+        begun = await server.act(NewSession(cwd=str(stage.project), prompt=text))
+        session = begun.result["session"]
+        await server.turns(session, 1)
+        assert "the-secret-word" not in json.dumps(stage.model.requests[-1].messages)
+        typed = Send(session=session, text=text, uuid=str(uuid.uuid4()), verbatim=False)
+        assert (await server.act(typed)).ok
+        await server.turns(session, 2)
+        assert "the-secret-word" in json.dumps(stage.model.requests[-1].messages)

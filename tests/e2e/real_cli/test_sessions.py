@@ -1,4 +1,4 @@
-"""Going on with a session: resume, continue, fork, cut, rewind, and what is lost (TRUTH 1.7)."""
+"""Continuing a session: resume, continue, fork, truncate, rewind, and what is lost (CLI-711)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from fairlead import AgentExited, Allow, Deny, OptionError, PermissionRequest, Session
-from fairlead.emulator.model_request import ModelRequest
-from fairlead.emulator.replies import reply, use
-from fairlead.host.option_switches import Debug, SessionFlags
-from fairlead.host.recording import read_recording
+from fairlead.host.options.switches import Debug, SessionFlags
+from fairlead.host.process.recording import read_recording
+from fairlead.model_api.replies import reply, use
+from fairlead.model_api.request import ModelRequest
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Assistant, Result, User
 from fairlead.wire.system import Init
@@ -31,7 +31,7 @@ def history_of(request: ModelRequest) -> str:
 
 
 def transcript_of(stage: Stage, session_id: str) -> Path:
-    """TRUTH 1.7: where the transcript is, by folder and id."""
+    """CLI-700: where the transcript is, by folder and id."""
     folder = re.sub(r"[^A-Za-z0-9]", "-", str(stage.project))
     return stage.home / ".claude" / "projects" / folder / f"{session_id}.jsonl"
 
@@ -39,7 +39,7 @@ def transcript_of(stage: Stage, session_id: str) -> Path:
 async def test_a_resumed_session_has_its_id_and_its_history_but_not_its_mode(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.7: resume; is history replayed on stdout on resume; TRUTH 1.5: cost after resume."""
+    """CLI-704: resume; is history replayed on stdout on resume; CLI-508: cost after resume."""
     chosen = str(uuid.uuid4())
     stage.model.push(reply("I shall remember the herring."))
     async with stage.session(session_id=chosen, permission_mode="acceptEdits") as session:
@@ -66,7 +66,7 @@ async def test_a_resumed_session_has_its_id_and_its_history_but_not_its_mode(
 
 
 async def test_the_latest_session_continues_and_a_fork_leaves_it_alone(stage: Stage) -> None:
-    """TRUTH 1.7: continue, fork, --session-id, an id that is in use."""
+    """CLI-702: continue, fork, --session-id, an id that is in use."""
     fork_id = str(uuid.uuid4())
     stage.model.push(reply("First things first."))
     async with stage.session() as session:
@@ -90,13 +90,13 @@ async def test_the_latest_session_continues_and_a_fork_leaves_it_alone(stage: St
 
 
 def test_an_id_of_ones_own_with_resume_needs_a_fork(stage: Stage) -> None:
-    """TRUTH 1.7: --resume + --session-id without fork would exit 1."""
+    """CLI-113: --resume + --session-id without fork would exit 1."""
     with pytest.raises(OptionError, match="fork"):
         stage.options(resume=UNKNOWN, session_id=str(uuid.uuid4()))
 
 
 async def test_what_was_not_kept_cannot_be_resumed(stage: Stage) -> None:
-    """TRUTH 1.7: --no-session-persistence; resume of an unknown id ends before any init."""
+    """CLI-703: --no-session-persistence; resume of an unknown id ends before any init."""
     async with stage.session(session=SessionFlags(persist=False)) as session:
         await play(session)
         lost = session.session_id
@@ -109,7 +109,7 @@ async def test_what_was_not_kept_cannot_be_resumed(stage: Stage) -> None:
 
 
 async def test_a_session_killed_while_it_asks_can_be_resumed(stage: Stage) -> None:
-    """TRUTH 1.7: killed while a permission is pending; nothing is asked again."""
+    """CLI-700: killed while a permission is pending; nothing is asked again."""
     asked = asyncio.Event()
     withdrawn = asyncio.Event()
 
@@ -146,7 +146,7 @@ async def test_a_session_killed_while_it_asks_can_be_resumed(stage: Stage) -> No
 
 
 async def test_a_session_resumed_at_a_message_forgets_what_came_after(stage: Stage) -> None:
-    """TRUTH 1.7: --resume-session-at."""
+    """CLI-700: --resume-session-at."""
     stage.model.push(reply("The first answer."), reply("The second answer."))
     async with stage.session() as session:
         first = await play(session, "one")
@@ -161,7 +161,7 @@ async def test_a_session_resumed_at_a_message_forgets_what_came_after(stage: Sta
 
 
 async def test_files_go_back_to_where_they_were_before_a_prompt(stage: Stage) -> None:
-    """TRUTH 1.7: rewind_files; the id is the uuid of the prompt."""
+    """CLI-711: rewind_files; the id is the uuid of the prompt."""
     file = stage.project / "a.txt"
     file.write_text("old\n")
     stage.model.push(
@@ -182,7 +182,7 @@ async def test_files_go_back_to_where_they_were_before_a_prompt(stage: Stage) ->
 
 
 async def test_both_pipes_can_be_recorded_and_read_back(stage: Stage, tmp_path: Path) -> None:
-    """TRUTH 7: what a host writes and what it hears, line by line and exact."""
+    """CLI-1400: what a host writes and what it hears, line by line and exact."""
     record = tmp_path / "session.ndjson"
     session = stage.session(record=record)
     witness = Witness.of(session)

@@ -1,9 +1,9 @@
-"""Slash commands: where their output is, which there are, what they change (TRUTH 1.6)."""
+"""Slash commands: their output, the list of commands, and their effects (CLI-600)."""
 
 from __future__ import annotations
 
-from fairlead.emulator.model_request import ModelRequest
-from fairlead.emulator.replies import reply
+from fairlead.model_api.replies import reply
+from fairlead.model_api.request import ModelRequest
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Assistant, ConversationReset, Result, User
 from fairlead.wire.system import CompactBoundary, Init, Status
@@ -18,7 +18,7 @@ EVERYWHERE = {"compact", "context", "init"}
 async def test_the_output_of_a_local_command_is_a_user_line_or_an_assistant_line(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.6: `<local-command-stdout>` or a synthetic message; num_turns means nothing."""
+    """CLI-600: `<local-command-stdout>` or a synthetic message; num_turns means nothing."""
     async with stage.session() as session:
         for command, words in (("/cost", "Total cost"), ("/context", "Context Usage")):
             messages = await play(session, command)
@@ -42,7 +42,7 @@ async def test_the_output_of_a_local_command_is_a_user_line_or_an_assistant_line
 async def test_commands_that_are_not_there_say_so_or_go_to_the_model(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.6: "Unknown skill"; on 2.1.325 an unknown /foo is a prompt like any other."""
+    """CLI-603: "Unknown skill"; on 2.1.325 an unknown /foo is a prompt like any other."""
 
     def asked() -> tuple[ModelRequest, ...]:
         return stage.model.requests
@@ -62,7 +62,7 @@ async def test_commands_that_are_not_there_say_so_or_go_to_the_model(
 
 
 async def test_the_commands_there_are_stand_in_the_handshake_and_in_init(stage: Stage) -> None:
-    """TRUTH 1.6: read them from init and from the answer to initialize."""
+    """CLI-600: read them from init and from the answer to initialize."""
     folder = stage.project / ".claude" / "commands"
     folder.mkdir(parents=True)
     (folder / "hello.md").write_text("Say hello to $ARGUMENTS.")
@@ -80,7 +80,7 @@ async def test_the_commands_there_are_stand_in_the_handshake_and_in_init(stage: 
 async def test_compact_summarises_and_says_in_which_order_it_went(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5, 1.6: status compacting, status null, init, boundary, summary; trap 21."""
+    """CLI-516, CLI-600: status compacting, status null, init, boundary, summary; trap 21."""
     stage.model.push(*(reply(f"story-{number} " * 2000) for number in range(4)))
     async with stage.session() as session:
         for text in ("one", "two", "three", "four"):
@@ -109,7 +109,7 @@ async def test_compact_summarises_and_says_in_which_order_it_went(
 
 
 async def test_compact_with_nothing_to_compact_fails_in_words(stage: Stage) -> None:
-    """TRUTH 1.6: an error text, but subtype success."""
+    """CLI-600: an error text, but subtype success."""
     async with stage.session() as session:
         messages = await play(session, "/compact")
     assert one_of(Result, messages).ok
@@ -121,7 +121,7 @@ async def test_compact_with_nothing_to_compact_fails_in_words(stage: Stage) -> N
 async def test_clear_changes_the_session_where_the_version_has_it(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.6: conversation_reset, then an init with a new session_id, cost 0; trap 30."""
+    """CLI-600: conversation_reset, then an init with a new session_id, cost 0; trap 30."""
     async with stage.session() as session:
         await play(session, "remember the kumquat")
         before = session.session_id

@@ -1,4 +1,4 @@
-"""How a CLI starts under Fairlead, and what it says first (TRUTH 1.1)."""
+"""How a CLI starts under Fairlead, and its first messages (CLI-100)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fairlead import AgentExited
-from fairlead.host.option_groups import SettingsSources
+from fairlead.host.options.groups import SettingsSources
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.control import ControlResponse
 from fairlead.wire.events import CommandLifecycle
@@ -19,7 +19,7 @@ from tests.e2e.real_cli.witness import Witness
 async def test_nothing_is_said_before_the_first_prompt_and_init_begins_every_turn(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.1: init at the start of every turn, never after `initialize`; trap 1."""
+    """CLI-105: init at the start of every turn, never after `initialize`; trap 1."""
     session = stage.session(version=None)
     witness = Witness.of(session)
     async with session:
@@ -39,7 +39,7 @@ async def test_nothing_is_said_before_the_first_prompt_and_init_begins_every_tur
 
 
 async def test_a_session_takes_many_prompts_with_the_print_flag_as_without(stage: Stage) -> None:
-    """TRUTH 1.1: `-p` is neither needed nor harmful."""
+    """CLI-101: `-p` is neither needed nor harmful."""
     async with stage.session(extra_flags={"--print": None}) as session:
         await play(session, "one")
         await play(session, "two")
@@ -47,7 +47,7 @@ async def test_a_session_takes_many_prompts_with_the_print_flag_as_without(stage
 
 
 async def test_an_unknown_flag_ends_the_cli_and_the_error_names_it(stage: Stage) -> None:
-    """TRUTH 1.1: unknown flags are fatal, exit 1; trap 10."""
+    """CLI-110: unknown flags are fatal, exit 1; trap 10."""
     session = stage.session(extra_flags={"--no-such-flag": None})
     with pytest.raises(AgentExited) as failure:
         await session.start()
@@ -57,7 +57,7 @@ async def test_an_unknown_flag_ends_the_cli_and_the_error_names_it(stage: Stage)
 
 
 async def test_without_setting_sources_the_rules_of_the_user_are_not_heeded(stage: Stage) -> None:
-    """TRUTH 1.1: `--setting-sources ""` disables settings files."""
+    """CLI-108: `--setting-sources ""` disables settings files."""
     command = stage.script()
     rules = {"permissions": {"allow": [f"Bash({command}:*)"]}}
     settings = stage.home / ".claude" / "settings.json"

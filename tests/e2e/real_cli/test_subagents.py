@@ -1,4 +1,4 @@
-"""Subagents: whose lines are whose, who asks, and work that goes on behind a turn (TRUTH 1.11)."""
+"""Subagents: their lines, their requests, and background work (CLI-1100)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from fairlead import Allow, Deny
-from fairlead.emulator.gate import Gate
-from fairlead.emulator.model_script import when
-from fairlead.emulator.replies import ToolUse, reply, tool, use
-from fairlead.host.process import Graces
-from fairlead.host.prompts import PromptState
+from fairlead.host.engine.prompts import PromptState
+from fairlead.host.process.process import Graces
+from fairlead.model_api.gate import Gate
+from fairlead.model_api.replies import ToolUse, reply, tool, use
+from fairlead.model_api.script import when
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.blocks import ToolUseBlock
 from fairlead.wire.events import Assistant, Result, StreamEvent, User
@@ -44,7 +44,7 @@ def agent(prompt: str, *, background: bool = False) -> ToolUse:
 async def test_the_lines_of_a_subagent_name_the_call_that_started_it(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.11: parent_tool_use_id; the Task tool's result; a permission in a subagent."""
+    """CLI-1103: parent_tool_use_id; the Task tool's result; a permission in a subagent."""
     command = stage.script()
     stage.model.push(
         reply(agent("look into it")),
@@ -72,7 +72,7 @@ async def test_the_lines_of_a_subagent_name_the_call_that_started_it(
     # The result of a tool inside a subagent has no structured twin.
     inside = [one.tool_use_result for one, _ in tool_lines(below)]
     assert inside == [None]
-    # TRUTH 1.7: subagents have transcripts of their own.
+    # CLI-708: subagents have transcripts of their own.
     own = f".claude/projects/*/{session_id}/subagents/agent-{request.agent_id}.jsonl"
     assert len(list(stage.home.glob(own))) == 1
     if cli.key >= (2, 1, 120):
@@ -82,7 +82,7 @@ async def test_the_lines_of_a_subagent_name_the_call_that_started_it(
 
 
 async def test_two_subagents_ask_at_the_same_time(stage: Stage) -> None:
-    """TRUTH 1.3: several permissions at once, here of two subagents, answered in any order."""
+    """CLI-309: several permissions at once, here of two subagents, answered in any order."""
     command = stage.script()
     stage.model.push(
         reply(agent("take the left"), agent("take the right")),
@@ -106,7 +106,7 @@ async def test_two_subagents_ask_at_the_same_time(stage: Stage) -> None:
 async def test_a_background_agent_is_launched_and_the_turn_ends_without_it(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.11: background; closing does not wait for it for ever (exit on EOF)."""
+    """CLI-1102: background; closing does not wait for it for ever (exit on EOF)."""
     gate = Gate()
     stage.model.push(
         reply(agent("take your time", background=True)),
@@ -131,7 +131,7 @@ async def test_a_background_agent_is_launched_and_the_turn_ends_without_it(
 
 @pytest.mark.only(since="2.1.325")
 async def test_a_background_agent_that_ends_starts_a_turn_by_itself(stage: Stage) -> None:
-    """TRUTH 3: turns nobody asked for; a prompt waits until such a turn is over."""
+    """CLI-521: turns nobody asked for; a prompt waits until such a turn is over."""
     agent_gate, turn_gate = Gate(), Gate()
     stage.model.push(
         reply(agent("take your time", background=True)),

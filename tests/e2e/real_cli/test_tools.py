@@ -1,4 +1,4 @@
-"""What a tool's result looks like to a reader: an object, a text, a list, or nothing (TRUTH 1.10)."""
+"""Results of tools: an object, a text, a list, or nothing (CLI-1000)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from fairlead import tool
-from fairlead.host.option_groups import ToolRules
+from fairlead.host.options.groups import ToolRules
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.blocks import ImageBlock
 from fairlead.wire.events import User
@@ -24,7 +24,7 @@ async def results(stage: Stage, session: Any, tool: str, **input: Any) -> tuple[
 async def test_files_are_read_written_and_edited_with_structured_results(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.10: Read, Write create and update, Edit, NotebookEdit, Glob, Grep: known keys."""
+    """CLI-1004: Read, Write create and update, Edit, NotebookEdit, Glob, Grep: known keys."""
     file = stage.project / "a.txt"
     notebook = stage.project / "n.ipynb"
     cell = {"cell_type": "code", "source": "1", "id": "c1", "metadata": {}, "outputs": []}
@@ -60,7 +60,7 @@ async def test_files_are_read_written_and_edited_with_structured_results(
 
 
 async def test_an_image_that_was_read_comes_as_a_typed_block(stage: Stage) -> None:
-    """TRUTH 1.10: Read of an image: `{type: image, file: {base64, …}}` and an image block."""
+    """CLI-1000: Read of an image: `{type: image, file: {base64, …}}` and an image block."""
     picture = stage.project / "p.png"
     picture.write_bytes(PNG)
     async with stage.session() as session:
@@ -75,7 +75,7 @@ async def test_an_image_that_was_read_comes_as_a_typed_block(stage: Stage) -> No
 
 
 async def test_a_command_has_an_object_if_it_went_well_and_a_text_if_not(stage: Stage) -> None:
-    """TRUTH 1.10: Bash `{stdout, …}`; a string on a non-zero exit; a long output is put aside."""
+    """CLI-1005: Bash `{stdout, …}`; a string on a non-zero exit; a long output is put aside."""
     command = stage.script(content="echo out; echo err >&2; exit ${1:-0}")
     async with stage.session(on_permission=Desk()) as session:
         _, fine = await results(stage, session, "Bash", command=command, description="d")
@@ -96,7 +96,7 @@ async def test_a_command_has_an_object_if_it_went_well_and_a_text_if_not(stage: 
 
 
 async def test_an_mcp_tool_has_a_list_of_blocks(stage: Stage) -> None:
-    """TRUTH 1.10: tool_use_result is an array for MCP tools."""
+    """CLI-1000: tool_use_result is an array for MCP tools."""
 
     @tool("two")
     async def two() -> list[dict[str, str]]:
@@ -109,7 +109,7 @@ async def test_an_mcp_tool_has_a_list_of_blocks(stage: Stage) -> None:
 
 
 async def test_the_list_of_things_to_do_has_two_shapes(stage: Stage, cli: RealCli) -> None:
-    """TRUTH 1.10: TodoWrite on old versions, TaskCreate and its kin where they are allowed."""
+    """CLI-1009: TodoWrite on old versions, TaskCreate and its kin where they are allowed."""
     async with stage.session(rules=ToolRules(allowed=["TaskCreate", "TaskList"])) as session:
         if has(cli, Feature.TODO_WRITE):
             todo = {"content": "test", "status": "pending", "activeForm": "testing"}
@@ -123,7 +123,7 @@ async def test_the_list_of_things_to_do_has_two_shapes(stage: Stage, cli: RealCl
 
 
 async def test_a_skill_answers_and_then_speaks_as_a_synthetic_user(stage: Stage) -> None:
-    """TRUTH 1.10: the Skill tool; its text comes as a `user` line that a reader should hide."""
+    """CLI-1000: the Skill tool; its text comes as a `user` line that a reader should hide."""
     folder = stage.project / ".claude" / "skills" / "greet"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\nname: greet\ndescription: greets\n---\nSay hello twice.")
@@ -137,7 +137,7 @@ async def test_a_skill_answers_and_then_speaks_as_a_synthetic_user(stage: Stage)
 
 
 async def test_a_file_named_with_an_at_sign_is_read_without_asking(stage: Stage) -> None:
-    """TRUTH 1.10: @path in a prompt is expanded, also outside; nothing is shown of it."""
+    """CLI-1010: @path in a prompt is expanded, also outside; nothing is shown of it."""
     outside = stage.outside("x.txt", "the hidden herring")
     desk = Desk()
     async with stage.session(on_permission=desk) as session:

@@ -1,11 +1,11 @@
-"""What is heard during a turn: lines, blocks, drafts, retries, compaction (TRUTH 1.5)."""
+"""Messages during a turn: lines, blocks, drafts, retries, compaction (CLI-518)."""
 
 from __future__ import annotations
 
 import asyncio
 
-from fairlead.emulator.gate import Gate
-from fairlead.emulator.replies import Usage, fail, reply, thinking, tool
+from fairlead.model_api.gate import Gate
+from fairlead.model_api.replies import Usage, fail, reply, thinking, tool
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.blocks import ThinkingBlock, ToolUseBlock
 from fairlead.wire.events import Assistant, Result, StreamEvent, User
@@ -22,7 +22,7 @@ SMALL_WINDOW = "claude-sonnet-4-5"
 async def test_each_block_is_a_line_of_its_own_with_partial_messages_and_without(
     stage: Stage,
 ) -> None:
-    """TRUTH 1.5: one assistant line per block in both cases, the same message.id; trap 25."""
+    """CLI-501: one assistant line per block in both cases, the same message.id; trap 25."""
     (stage.project / "a.txt").write_text("aa")
     (stage.project / "b.txt").write_text("bb")
     reads = [tool("Read", file_path=str(stage.project / name)) for name in ("a.txt", "b.txt")]
@@ -50,7 +50,7 @@ async def test_each_block_is_a_line_of_its_own_with_partial_messages_and_without
 
 
 async def test_a_finished_block_comes_before_the_stream_says_so(stage: Stage) -> None:
-    """TRUTH 1.5: assistant(block) precedes content_block_stop; thinking is streamed like text."""
+    """CLI-500: assistant(block) precedes content_block_stop; thinking is streamed like text."""
     stage.model.push(reply(thinking("Hm."), "Yes."))
     async with stage.session() as session:
         messages = await play(session)
@@ -65,7 +65,7 @@ async def test_a_finished_block_comes_before_the_stream_says_so(stage: Stage) ->
 async def test_a_prompt_is_echoed_when_its_turn_starts_and_only_if_asked_for(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: the replay has our uuid and tells the start, not the receipt; trap 20."""
+    """CLI-517: the replay has our uuid and tells the start, not the receipt; trap 20."""
     gate = Gate()
     stage.model.push(reply("Hello.").but(hold=gate))
     session = stage.session()
@@ -86,7 +86,7 @@ async def test_a_prompt_is_echoed_when_its_turn_starts_and_only_if_asked_for(
 async def test_an_overloaded_api_is_asked_again_and_new_versions_say_so(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: retries are silent on old versions, later ones tell of each."""
+    """CLI-514: retries are silent on old versions, later ones tell of each."""
     stage.model.push(fail(529, retry_after=0), fail(500, retry_after=0), reply("Better now."))
     async with stage.session() as session:
         messages = await play(session)
@@ -98,7 +98,7 @@ async def test_an_overloaded_api_is_asked_again_and_new_versions_say_so(
 async def test_an_interrupt_works_while_the_cli_waits_to_ask_again(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: interrupt works during the wait, which can last for minutes."""
+    """CLI-514: interrupt works during the wait, which can last for minutes."""
     stage.model.push(fail(529, retry_after=60), reply("Next."))
     session = stage.session()
     witness = Witness.of(session)
@@ -116,7 +116,7 @@ async def test_an_interrupt_works_while_the_cli_waits_to_ask_again(
 async def test_the_draft_of_a_cut_stream_is_followed_by_a_new_message(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: a draft may never get its final block; what counts has another message.id."""
+    """CLI-515: a draft may never get its final block; what counts has another message.id."""
     gate = Gate()
     lost = reply("This will be lost on the way").but(hold=gate, hold_after=1, cut_after=1)
     stage.model.push(lost, reply("Whole."))
@@ -141,7 +141,7 @@ def deltas(witness: Witness) -> list[StreamEvent]:
 async def test_a_full_context_is_compacted_by_itself_within_the_turn(
     stage: Stage, cli: RealCli
 ) -> None:
-    """TRUTH 1.5: auto compaction: init, status, boundary, summary; trap 21."""
+    """CLI-516: auto compaction: init, status, boundary, summary; trap 21."""
     full = Usage(input_tokens=190_000)
     stage.model.push(*[reply("A long story.").but(usage=full)] * 2)
     # Left alone, 2.1.220 and later doubt a usage that the text is too short for.

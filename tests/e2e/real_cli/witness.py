@@ -22,10 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from fairlead.emulator.gate import Bell
 from fairlead.host.client import Client
-from fairlead.host.prompts import PromptMoved
-from fairlead.host.turn import Turn
+from fairlead.host.engine.prompts import PromptMoved
+from fairlead.host.process.turn import Turn
+from fairlead.model_api.gate import Bell
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import Result

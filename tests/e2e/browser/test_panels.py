@@ -1,18 +1,16 @@
-"""The checklist: settings, help, keys, context, cost, MCP and files to name, in a real browser.
-
-Which row of the checklist is shown by which test stands in `checklist`.
-"""
+"""Settings, help, keys, context, cost, MCP and completion (docs/web.md)."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
 
-from playwright.async_api import Locator, expect
+from playwright.async_api import Locator, Route, expect
 
-from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.conftest import Emulated, Perform, Visit
+from tests.e2e.browser.desk import PATIENCE_MS, Desk
 from tests.e2e.browser.house import House
 from tests.e2e.browser.puppet import Theatre
 from tests.e2e.browser.scripts import WAIT_FOR_GO, named, say, scene, use
@@ -27,30 +25,31 @@ def part(desk: Desk, title: str) -> Locator:
     return panel.get_by_role("region", name=title)
 
 
-async def begun(desk: Desk) -> None:
+async def begun(desk: Desk, *, answer: str | None = None) -> None:
     """A session that has said something and rests."""
-    await desk.start("hello")
+    await desk.start("hello", answer=answer)
     await desk.expect_words("You said: hello")
     await desk.expect_rest()
+    await desk.leave_field()
 
 
-async def test_the_settings_change_the_running_session(emulated: Emulated, visit: Visit) -> None:
+async def test_U37_settings_change_the_running_session(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated([HELLO]))
     await begun(desk)
     session = desk.session
     await desk.page.keyboard.press(",")
     main = desk.page.get_by_role("main")
     chosen = main.get_by_role("combobox", name="Session", exact=True)
-    await expect(chosen).to_have_value(session)
+    await expect(chosen).to_have_attribute("data-value", session)
     model = main.get_by_role("combobox", name="Model", exact=True).first
     await expect(model).to_be_enabled()
-    await model.select_option("haiku")
+    await desk.select(model, "haiku")
     mode = main.get_by_role("combobox", name="Permission mode", exact=True)
     await expect(mode).to_be_enabled()
-    await mode.select_option("acceptEdits")
+    await desk.select(mode, "acceptEdits")
     effort = main.get_by_role("combobox", name="Effort", exact=True)
     await expect(effort).to_be_enabled()
-    await effort.select_option("low")
+    await desk.select(effort, "low")
     await expect(effort).to_be_enabled()
     await expect(main).to_contain_text("Fast mode")
     await desk.listed("hello").first.click()
@@ -63,9 +62,7 @@ async def test_the_settings_change_the_running_session(emulated: Emulated, visit
     assert "--effort low" in flags
 
 
-async def test_the_model_is_switched_from_the_head_of_the_session(
-    emulated: Emulated, visit: Visit
-) -> None:
+async def test_U38_the_model_is_switched_from_the_header(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated([HELLO]))
     await begun(desk)
     switch = desk.page.get_by_role("main").get_by_role("button", name=re.compile("^Model:"))
@@ -78,7 +75,7 @@ async def test_the_model_is_switched_from_the_head_of_the_session(
     await expect(part(desk, "Cost")).to_contain_text("haiku 5.5")
 
 
-async def test_what_a_device_prefers_is_kept(emulated: Emulated, visit: Visit) -> None:
+async def test_U39_preferences_of_a_device_persist(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated([HELLO]))
     await desk.page.goto(f"{desk.house.base}/settings")
     looks = desk.page.get_by_role("radiogroup", name="Theme")
@@ -89,9 +86,7 @@ async def test_what_a_device_prefers_is_kept(emulated: Emulated, visit: Visit) -
     await expect(desk.page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-async def test_the_help_tells_what_the_session_itself_told(
-    emulated: Emulated, visit: Visit
-) -> None:
+async def test_U40_help_shows_what_the_session_reported(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated([HELLO]))
     await begun(desk)
     await desk.page.keyboard.press("h")
@@ -105,48 +100,49 @@ async def test_the_help_tells_what_the_session_itself_told(
         (re.compile("[Pp]lugins"), "cc-plugin"),
     ):
         section = main.get_by_role("region", name=title)
+        await expect(section.first).to_be_visible()
         more = section.get_by_role("button", name=re.compile("^Show all"))
         if await more.count():
             await more.click()
         await expect(section.first).to_contain_text(words)
     await expect(main).to_contain_text("2.1.325")
-    await main.get_by_role("searchbox", name="Find in the help").fill("notebook")
+    await main.get_by_role("searchbox", name="Find in help").fill("notebook")
     await expect(main.get_by_text("NotebookEdit")).to_be_visible()
     await expect(main.get_by_text("/compact")).to_have_count(0)
 
 
-async def test_keys_are_shown_changed_and_given_back(emulated: Emulated, visit: Visit) -> None:
+async def test_U41_keys_are_shown_changed_and_reset(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated([HELLO]))
     await desk.page.goto(f"{desk.house.base}/keys")
     main = desk.page.get_by_role("main")
     for words in ("Send the message", "New line", "Slash commands", "New session"):
         await expect(main.get_by_text(words, exact=True).first).to_be_visible()
-    await main.get_by_role("button", name="Change the key for: New session").click()
+    await main.get_by_role("button", name="Change shortcut: New session").click()
     await desk.page.keyboard.press("Alt+y")
-    await expect(main.get_by_role("button", name="Back to N")).to_be_visible()
+    await expect(main.get_by_role("button", name="Reset to N")).to_be_visible()
     await desk.page.reload()
-    await expect(main.get_by_role("button", name="Back to N")).to_be_visible()
+    await expect(main.get_by_role("button", name="Reset to N")).to_be_visible()
     await desk.page.keyboard.press("n")
     await expect(desk.page.get_by_role("dialog")).to_have_count(0)
     await desk.page.keyboard.press("Alt+y")
     await expect(desk.page.get_by_role("dialog", name="New session")).to_be_visible()
     await desk.page.keyboard.press("Escape")
-    await main.get_by_role("button", name="Back to N").click()
+    await main.get_by_role("button", name="Reset to N").click()
     await desk.page.keyboard.press("n")
     await expect(desk.page.get_by_role("dialog", name="New session")).to_be_visible()
 
 
-async def test_the_keys_are_listed_in_a_window(emulated: Emulated, visit: Visit) -> None:
+async def test_U42_the_keys_are_listed_in_a_dialog(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated([HELLO]))
     await desk.page.keyboard.press("?")
-    window = desk.page.get_by_role("dialog", name=re.compile("^Keys"))
+    window = desk.page.get_by_role("dialog", name=re.compile("^Keyboard shortcuts"))
     await expect(window).to_contain_text("New session")
     await expect(window).to_contain_text("Send the message")
     await desk.page.keyboard.press("Escape")
     await expect(window).to_have_count(0)
 
 
-async def test_the_context_gauge_has_its_parts_and_warns_when_it_is_nearly_full(
+async def test_U43_the_context_gauge_shows_its_parts_and_warns(
     emulated: Emulated, visit: Visit
 ) -> None:
     full = {"input_tokens": 850_000, "output_tokens": 10}
@@ -158,61 +154,61 @@ async def test_the_context_gauge_has_its_parts_and_warns_when_it_is_nearly_full(
     await desk.expect_rest()
     context = part(desk, "Context")
     await expect(context.get_by_role("meter")).to_have_attribute("aria-valuenow", "0")
-    await context.get_by_role("button", name="Measure anew").click()
+    await context.get_by_role("button", name="Refresh").click()
     for words in ("System prompt", "System tools", "Messages"):
         await expect(context.get_by_role("listitem").filter(has_text=words)).to_be_visible()
     await expect(context).not_to_contain_text("full.")
     await desk.say("more")
     await desk.expect_words("A lot to read.")
     await expect(context).to_contain_text(re.compile(r"8\d % full"))
-    await context.get_by_role("button", name="Summarise now").click()
+    await context.get_by_role("button", name="Compact now").click()
     await desk.expect_words(re.compile("^Context compacted"))
 
 
-async def test_the_cost_stands_always_there_with_what_the_last_turn_added(
+async def test_U44_the_cost_is_always_visible_with_the_last_turn(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await emulated([HELLO]))
     await begun(desk)
-    shown = desk.page.get_by_title("Cost of the session, and of the last turn")
-    await expect(shown).to_have_text(re.compile(r"\$0\.0012\s*\+0\.0012"))
+    shown = desk.page.get_by_title(re.compile("^Cost of the session"))
+    await expect(shown).to_have_text(re.compile(r"\$0\.0012 · last turn \$0\.0012"))
     await desk.say("again")
     await desk.expect_words("You said: again")
-    await expect(shown).to_have_text(re.compile(r"\$0\.0025\s*\+0\.0012"))
+    await expect(shown).to_have_text(re.compile(r"\$0\.0025 · last turn \$0\.0012"))
     await expect(part(desk, "Cost")).to_contain_text("$0.0025")
     await expect(part(desk, "Cost").get_by_role("img")).to_have_attribute(
-        "aria-label", re.compile(r"^2 turns; the last cost \$0\.0012")
+        "aria-label", re.compile(r"^Cost of 2 turns; the last cost \$0\.0012")
     )
     await desk.say("/cost")
     await expect(desk.transcript.get_by_text("Total cost").last).to_be_visible()
 
 
-async def test_background_work_is_listed_looked_at_and_stopped(
+async def test_U45_background_work_is_listed_inspected_and_stopped(
     emulated: Emulated, visit: Visit
 ) -> None:
     work = use("Bash", command=WAIT_FOR_GO, description="Wait for it", run_in_background=True)
     desk = await visit(await emulated([scene("go", work, say("It goes on.")), HELLO]))
     await desk.start("go")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await desk.expect_words("It goes on.")
-    listed = part(desk, "In the background")
+    listed = part(desk, "Background tasks")
     await expect(listed).to_contain_text("1 running")
     await listed.get_by_role("button", name=re.compile("^Stop ")).click()
-    await expect(listed).to_contain_text("none running")
+    await expect(listed).to_contain_text("0 running")
     await desk.expect_rest()
     await desk.say("go")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await expect(listed).to_contain_text("1 running")
     await listed.get_by_role("button", name=re.compile("^Wait for it")).first.click()
     (desk.house.project / "go").touch()
     await expect(listed).to_contain_text("went")
-    await expect(listed).to_contain_text("none running")
+    await expect(listed).to_contain_text("0 running")
 
 
 # MCP
 
 
-async def test_mcp_servers_are_listed_and_their_tools_have_readable_names(
+async def test_U46_mcp_servers_are_listed_with_readable_tool_names(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     house = await emulated(
@@ -228,33 +224,33 @@ async def test_mcp_servers_are_listed_and_their_tools_have_readable_names(
     servers = {"small": small_server(tmp_path / "log"), "broken": {"command": "/nowhere"}}
     (house.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
     desk = await visit(house)
-    await begun(desk)
+    await begun(desk, answer="Trust and start")
     listed = part(desk, "MCP servers")
     await expect(listed).to_contain_text("1 / 2")
     broken = listed.get_by_role("listitem").filter(has_text="broken").first
     await broken.get_by_role("button", name=re.compile("^broken")).click()
     await expect(broken).to_contain_text("failed")
-    await expect(broken.get_by_role("button", name="Connect again")).to_be_visible()
+    await expect(broken.get_by_role("button", name="Reconnect")).to_be_visible()
     small = listed.get_by_role("listitem").filter(has_text="small").first
     await small.get_by_role("button", name=re.compile("^small")).click()
     await expect(small.get_by_role("listitem").filter(has_text="echo")).to_be_visible()
     await desk.say("echo")
     await expect(desk.decision).to_contain_text("hello there")
     await expect(desk.decision).to_contain_text(re.compile("small > echo", re.I))
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await desk.expect_words("It said: hello there")
     await expect(desk.card(re.compile("^small > echo", re.I))).to_be_visible()
-    await small.get_by_role("button", name="Switch off").click()
+    await small.get_by_role("button", name="Disable").click()
     await expect(small.get_by_role("button", name=re.compile("^small")).first).to_contain_text(
         "off"
     )
-    await small.get_by_role("button", name="Switch on").click()
+    await small.get_by_role("button", name="Enable").click()
     await expect(small.get_by_role("button", name=re.compile("^small")).first).to_contain_text(
         "connected"
     )
 
 
-async def test_an_mcp_server_that_wants_a_sign_in_shows_its_address_whole(
+async def test_U47_an_mcp_sign_in_shows_the_whole_address(
     theatre: Theatre, playhouse: House, visit: Visit
 ) -> None:
     desk = await visit(playhouse)
@@ -269,7 +265,7 @@ async def test_an_mcp_server_that_wants_a_sign_in_shows_its_address_whole(
         mcp_servers=servers,
     )  # fmt: skip
     listed = part(desk, "MCP servers")
-    await expect(listed).to_contain_text("needs a sign-in")
+    await expect(listed).to_contain_text("needs sign-in")
     await listed.get_by_role("button", name=re.compile("^tracker")).click()
     await listed.get_by_role("button", name="Sign in…").click()
     link = listed.get_by_role("link")
@@ -284,7 +280,7 @@ async def test_an_mcp_server_that_wants_a_sign_in_shows_its_address_whole(
 # What is named after an @
 
 
-async def test_files_are_completed_after_an_at_sign(emulated: Emulated, visit: Visit) -> None:
+async def test_U27_files_are_completed_after_an_at_sign(emulated: Emulated, visit: Visit) -> None:
     house = await emulated([HELLO])
     (house.project / "lighthouse.py").write_text("lamp = True\n")
     (house.project / "docs").mkdir()
@@ -304,7 +300,43 @@ async def test_files_are_completed_after_an_at_sign(emulated: Emulated, visit: V
     await desk.expect_words(re.compile("^You said: look at @lighthouse.py and @docs/harbour.md"))
 
 
-async def test_resources_of_mcp_servers_are_completed_after_an_at_sign(
+async def test_U27_a_name_that_no_longer_fits_is_never_taken(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated([HELLO])
+    for number in range(60):  # More than one answer of the server holds.
+        (house.project / f"apple{number:02}.md").write_text("")
+    (house.project / "wharf").mkdir()
+    (house.project / "wharf" / "crane.md").write_text("")
+    desk = await visit(house)
+    await begun(desk)
+    answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await answer.wait()
+        await route.continue_()
+
+    offered = desk.page.get_by_role("listbox").get_by_role("option")
+    await desk.composer.press_sequentially("@")
+    await expect(offered.first).to_contain_text("apple00.md")
+    await desk.page.route(re.compile(r"/names\?q=."), late)
+    await desk.composer.press_sequentially("apple07")
+    await expect(offered).to_have_count(1)
+    await desk.composer.press("Enter")
+    await expect(desk.composer).to_have_value("@apple07.md ")
+    answer.set()
+    await desk.composer.press_sequentially("@")
+    await expect(offered.first).to_contain_text("apple00.md")
+    answer.clear()
+    await desk.composer.press_sequentially("crane")
+    await expect(offered).to_have_count(0)
+    await desk.composer.press("Enter")
+    answer.set()
+    await expect(desk.composer).to_have_value("@apple07.md @wharf/crane.md ")
+    await desk.page.unroute_all()
+
+
+async def test_U28_mcp_resources_are_completed_after_an_at_sign(
     theatre: Theatre, playhouse: House, visit: Visit
 ) -> None:
     desk = await visit(playhouse)
@@ -322,3 +354,60 @@ async def test_resources_of_mcp_servers_are_completed_after_an_at_sign(
     await expect(desk.composer).to_have_value("read @small:docs://tides/today ")
     await desk.composer.press("Enter")
     assert "@small:docs://tides/today" in await puppet.prompted(2)
+
+
+async def test_U89_the_details_can_be_resized_and_keep_their_width(perform: Perform) -> None:
+    desk, _ = await perform()
+    panel = desk.page.get_by_role("complementary", name="Details")
+    edge = desk.page.get_by_role("separator", name="Width of the details")
+    await expect(edge).to_have_attribute("aria-valuenow", "312")
+    await edge.focus()
+    await desk.page.keyboard.press("ArrowLeft")
+    await expect(edge).to_have_attribute("aria-valuenow", "336")
+    box = await edge.bounding_box()
+    assert box is not None
+    await desk.page.mouse.move(box["x"] + box["width"] / 2, 400)
+    await desk.page.mouse.down()
+    await desk.page.mouse.move(box["x"] - 100, 400, steps=4)
+    await desk.page.mouse.up()
+    await desk.page.wait_for_function(
+        "() => document.querySelector('aside').offsetWidth > 400", timeout=PATIENCE_MS
+    )
+    width = await panel.evaluate("node => node.offsetWidth")
+    await desk.page.reload()
+    await expect(panel).to_be_visible()
+    assert await panel.evaluate("node => node.offsetWidth") == width
+
+
+async def test_U76_select_menus_are_operated_by_keyboard_and_pointer(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await emulated([HELLO]))
+    await begun(desk)
+    await desk.page.keyboard.press(",")
+    menu = desk.page.get_by_role("combobox", name="Effort of new sessions")
+    await menu.focus()
+    keys = desk.page.keyboard
+    await keys.press("ArrowDown")
+    listed = desk.page.get_by_role("listbox", name="Effort of new sessions")
+    await expect(listed).to_be_visible()
+    await expect(menu).to_be_focused()
+    active = listed.get_by_role("option", name="Model default")
+    await expect(active).to_have_attribute("aria-selected", "true")
+    await expect(menu).to_have_attribute(
+        "aria-activedescendant", await active.get_attribute("id") or ""
+    )
+    await keys.type("hi")  # The list finds it; no shortcut of the page runs.
+    await keys.press("Enter")
+    await expect(menu).to_have_attribute("data-value", "high")
+    await expect(listed).to_have_count(0)
+    await keys.press("ArrowDown")
+    await expect(listed).to_be_visible()
+    await keys.press("Home")
+    await keys.press("Escape")
+    await expect(listed).to_have_count(0)
+    await expect(menu).to_have_attribute("data-value", "high")
+    await desk.select(menu, "low")
+    await desk.page.reload()
+    await expect(menu).to_have_attribute("data-value", "low")
+    assert await desk.page.locator("select").count() == 0

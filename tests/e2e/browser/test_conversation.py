@@ -1,7 +1,4 @@
-"""The checklist: what the agent does and how it is shown, each row in a real browser.
-
-Which row of the checklist is shown by which test stands in `checklist`.
-"""
+"""What the agent does and how it is shown (docs/web.md, rules of the conversation)."""
 
 from __future__ import annotations
 
@@ -11,8 +8,9 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from fairlead.host.option_groups import ToolRules
+from fairlead.host.options.groups import ToolRules
 from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.desk import PATIENCE_MS
 from tests.e2e.browser.house import House
 from tests.e2e.browser.scripts import WAIT_FOR_GO, say, scene, spawn, think, use
 
@@ -31,7 +29,7 @@ def greet() -> str:
 """
 
 
-async def test_words_stream_as_markdown(emulated: Emulated, visit: Visit) -> None:
+async def test_U1_assistant_text_streams_as_markdown(emulated: Emulated, visit: Visit) -> None:
     house = await emulated([scene("write", say(MARKDOWN))])
     desk = await visit(house)
     await desk.start("write")
@@ -50,7 +48,7 @@ async def test_words_stream_as_markdown(emulated: Emulated, visit: Visit) -> Non
     await desk.expect_rest()
 
 
-async def test_thinking_is_one_quiet_line_that_opens(emulated: Emulated, visit: Visit) -> None:
+async def test_U2_thinking_is_one_line_that_expands(emulated: Emulated, visit: Visit) -> None:
     house = await emulated([scene("ponder", think("Deep thoughts here."), say("Forty-two."))])
     desk = await visit(house)
     await desk.start("ponder")
@@ -62,13 +60,15 @@ async def test_thinking_is_one_quiet_line_that_opens(emulated: Emulated, visit: 
     await desk.expect_words("Deep thoughts here.")
 
 
-async def test_an_edit_is_a_diff_with_numbers_in_two_layouts(demo: House, visit: Visit) -> None:
+async def test_U3_an_edit_is_a_diff_with_line_numbers_in_two_layouts(
+    demo: House, visit: Visit
+) -> None:
     desk = await visit(demo)
     await desk.start("edit")
     before = desk.decision.get_by_role("group", name="Change").first
     await expect(before).to_contain_text("politely")
-    await desk.decide("Allow")
-    await desk.expect_words("And a new file beside it.")
+    await desk.decide("Allow once")
+    await desk.expect_words("Now I create a new file.")
     card = desk.card(re.compile("^Edit greeting.py"))
     change = card.get_by_role("group", name="Change")
     await expect(change.locator("mark", has_text="politely")).to_be_visible()
@@ -83,20 +83,22 @@ async def test_an_edit_is_a_diff_with_numbers_in_two_layouts(demo: House, visit:
     await card.get_by_role("button", name="Unified").click()
 
 
-async def test_a_new_file_is_shown_whole_before_and_after(demo: House, visit: Visit) -> None:
+async def test_U4_a_new_file_is_shown_whole_before_and_after_approval(
+    demo: House, visit: Visit
+) -> None:
     desk = await visit(demo)
     await desk.start("edit")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await expect(desk.decision).to_contain_text("summary.md")
     await expect(desk.decision).to_contain_text("The greeting says hello first.")
-    await desk.decide("Allow")
-    await desk.expect_words("Written, with your leave.")
+    await desk.decide("Allow once")
+    await desk.expect_words("Done.")
     card = desk.card(re.compile("^Write summary.md"))
     await expect(card.get_by_role("group", name="New file")).to_contain_text("# Summary")
     await expect(card).to_contain_text("new")
 
 
-async def test_a_file_that_is_written_again_is_a_diff(emulated: Emulated, visit: Visit) -> None:
+async def test_U5_a_file_that_is_overwritten_is_a_diff(emulated: Emulated, visit: Visit) -> None:
     path = "{{cwd}}/notes.txt"
     house = await emulated(
         [
@@ -111,7 +113,7 @@ async def test_a_file_that_is_written_again_is_a_diff(emulated: Emulated, visit:
     (house.project / "notes.txt").write_text("one\ntwo\nthree\n")
     desk = await visit(house)
     await desk.start("again")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await desk.expect_words("Written.")
     card = desk.card(re.compile("^Write notes.txt"))
     await expect(card.get_by_role("group", name="Change")).to_contain_text("two and a half")
@@ -119,9 +121,7 @@ async def test_a_file_that_is_written_again_is_a_diff(emulated: Emulated, visit:
     assert (house.project / "notes.txt").read_text() == "one\ntwo and a half\nthree\n"
 
 
-async def test_a_notebook_has_code_cells_and_cells_of_words(
-    emulated: Emulated, visit: Visit
-) -> None:
+async def test_U6_a_notebook_has_code_and_text_cells(emulated: Emulated, visit: Visit) -> None:
     cells = [
         {"id": "a", "cell_type": "markdown", "source": "# Some *words*", "metadata": {}},
         {"id": "b", "cell_type": "code", "source": "x = 1", "metadata": {}, "outputs": []},
@@ -150,9 +150,9 @@ async def test_a_notebook_has_code_cells_and_cells_of_words(
     desk = await visit(house)
     await desk.start("notebook")
     await expect(desk.decision).to_contain_text("x = 2")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await expect(desk.decision).to_contain_text("The end")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await desk.expect_words("Noted.")
     read = desk.card(re.compile("^Read book.ipynb"))
     await expect(read.get_by_role("button").first).to_have_attribute("aria-expanded", "false")
@@ -168,7 +168,7 @@ async def test_a_notebook_has_code_cells_and_cells_of_words(
     assert sources == ["# Some *words*", "x = 2", "## The end"]
 
 
-async def test_the_task_list_has_a_spinner_and_what_waits_for_what(
+async def test_U7_the_task_list_shows_progress_and_dependencies(
     emulated: Emulated, visit: Visit
 ) -> None:
     tools = ("TaskCreate", "TaskUpdate", "TaskList")
@@ -194,7 +194,7 @@ async def test_the_task_list_has_a_spinner_and_what_waits_for_what(
     await expect(tasks.filter(has_text="Digging")).to_be_visible()
     await expect(tasks.filter(has_text="Plant")).to_contain_text("after “Dig”")
     await expect(panel).to_contain_text("0 / 2")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     (house.project / "go").touch()
     await desk.expect_words("One is done.")
     await expect(panel).to_contain_text("1 / 2")
@@ -202,7 +202,7 @@ async def test_the_task_list_has_a_spinner_and_what_waits_for_what(
     await expect(tasks.filter(has_text="Plant")).not_to_contain_text("after")
 
 
-async def test_subagents_are_nested_under_their_call(emulated: Emulated, visit: Visit) -> None:
+async def test_U8_subagents_are_nested_under_their_call(emulated: Emulated, visit: Visit) -> None:
     house = await emulated(
         [
             scene(
@@ -225,7 +225,7 @@ async def test_subagents_are_nested_under_their_call(emulated: Emulated, visit: 
     await expect(card).to_contain_text("A quiet place.")
 
 
-async def test_several_tools_at_once_have_a_card_and_a_question_each(
+async def test_U9_parallel_tools_have_a_card_and_a_request_each(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
@@ -236,17 +236,37 @@ async def test_several_tools_at_once_have_a_card_and_a_question_each(
     await desk.start("both")
     await expect(desk.decision).to_contain_text("1 of 2")
     await expect(desk.decision).to_contain_text(str(tmp_path / "one"))
-    await desk.decision.get_by_role("button", name="The next (J)").click()
+    await desk.decision.get_by_role("button", name="Next (J)").click()
     await expect(desk.decision).to_contain_text(str(tmp_path / "two"))
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await expect(desk.decision).to_contain_text(str(tmp_path / "one"))
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await desk.expect_words("Both are read.")
+    await desk.card("Read 2 files").get_by_role("button").click()
     cards = desk.card(re.compile("^Read .*(one|two)$"))
     await expect(cards).to_have_count(2)
 
 
-async def test_a_failed_tool_says_so_in_its_card(emulated: Emulated, visit: Visit) -> None:
+async def test_B67_of_many_requests_the_first_are_shown_with_the_number_of_all(
+    emulated: Emulated, visit: Visit, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"file-{number:03}" for number in range(102)]
+    together = {"together": [use("Read", file_path=str(path)) for path in paths]}
+    house = await emulated([scene("all", together, say("All are read."))])
+    desk = await visit(house)
+    await desk.start("all")
+    await expect(desk.decision).to_contain_text("1 of 102", timeout=PATIENCE_MS)
+    more = desk.page.get_by_text("more requests, shown as you answer these")
+    await expect(more).to_have_text(re.compile("^And 2 more"))
+    for left in (101, 100):
+        await desk.decide("Allow once")
+        await expect(desk.decision).to_contain_text(f"1 of {left}")
+    await expect(more).to_have_count(0)
+    await desk.decision.get_by_role("button", name="Previous (K)").click()
+    await expect(desk.decision).to_contain_text("file-101")
+
+
+async def test_U10_a_failed_tool_says_so_in_its_card(emulated: Emulated, visit: Visit) -> None:
     house = await emulated([scene("read", use("Read", file_path="{{cwd}}/nowhere"), say("Alas."))])
     desk = await visit(house)
     await desk.start("read")

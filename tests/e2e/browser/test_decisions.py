@@ -1,11 +1,7 @@
-"""The checklist: what a person is asked, answers, stops and sends, each row in a real browser.
-
-Which row of the checklist is shown by which test stands in `checklist`.
-"""
+"""What a person is asked, answers, stops and sends (docs/web.md)."""
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Any
 
@@ -14,11 +10,8 @@ from playwright.async_api import expect
 
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.house import House
+from tests.e2e.browser.picture_bytes import PICTURE
 from tests.e2e.browser.scripts import WAIT_FOR_GO, ask, named, question, say, scene, use
-
-PICTURE = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-)
 
 MAKING = scene(
     "make",
@@ -40,7 +33,7 @@ async def workshop(emulated: Emulated, *scenes: Any) -> House:
 # Permissions
 
 
-async def test_a_permission_shows_the_tool_its_input_and_what_each_answer_means(
+async def test_U13_a_permission_request_shows_tool_input_and_choices(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await workshop(emulated)
@@ -48,10 +41,12 @@ async def test_a_permission_shows_the_tool_its_input_and_what_each_answer_means(
     await desk.start("make")
     await expect(desk.decision).to_contain_text("./make.sh hello")
     await expect(desk.decision).to_contain_text("Bash")
-    await expect(desk.decision).to_contain_text("Asked because")
-    always = desk.decision.get_by_role("radio", name=re.compile("^Always .*this session"))
-    await always.first.check()
-    await desk.decide("Allow always")
+    await expect(desk.decision).to_contain_text(re.compile("rule|mode|approval"))
+    session = desk.decision.get_by_role("button", name="Allow for this session", exact=True)
+    await expect(session).to_have_accessible_description(
+        re.compile(r"Bash\(\./make\.sh.*until this session ends")
+    )
+    await desk.decide("Allow for this session")
     await desk.expect_words("Made for: make.")
     assert (house.project / "made.txt").read_text() == "hello\n"
     (house.project / "made.txt").unlink()
@@ -61,22 +56,26 @@ async def test_a_permission_shows_the_tool_its_input_and_what_each_answer_means(
     assert (house.project / "made.txt").read_text() == "hello\n"
 
 
-async def test_a_permission_is_edited_before_it_is_given(emulated: Emulated, visit: Visit) -> None:
+async def test_U14_the_input_can_be_edited_before_it_is_allowed(
+    emulated: Emulated, visit: Visit
+) -> None:
     house = await workshop(emulated)
     desk = await visit(house)
     await desk.start("make")
-    await desk.decide("Edit…")
-    await desk.decision.get_by_label("command").fill("./make.sh goodbye")
-    await desk.decide("Allow as edited")
+    await desk.decide("Modify…")
+    await desk.decision.get_by_label("Command").fill("./make.sh goodbye")
+    await desk.decide("Allow modified")
     await desk.expect_words("Made for: make.")
     assert (house.project / "made.txt").read_text() == "goodbye\n"
 
 
-async def test_a_denial_takes_words_and_may_stop_the_turn(emulated: Emulated, visit: Visit) -> None:
+async def test_U15_a_denial_takes_a_reason_and_may_stop_the_turn(
+    emulated: Emulated, visit: Visit
+) -> None:
     house = await workshop(emulated)
     desk = await visit(house)
     await desk.start("make")
-    await desk.decide("Deny…")
+    await desk.decide("Deny with reason…")
     await desk.decision.get_by_role("textbox").fill("Not on a Sunday.")
     await desk.decide("Deny")
     await desk.expect_words(re.compile("Refused: .*Not on a Sunday."))
@@ -88,7 +87,7 @@ async def test_a_denial_takes_words_and_may_stop_the_turn(emulated: Emulated, vi
     assert not (house.project / "made.txt").exists()
 
 
-async def test_a_permission_that_is_withdrawn_closes_itself_and_says_why(
+async def test_U16_a_withdrawn_request_closes_and_says_why(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await workshop(emulated)
@@ -107,13 +106,13 @@ async def test_a_permission_that_is_withdrawn_closes_itself_and_says_why(
 @pytest.mark.parametrize(
     ("mode", "answer", "makes"),
     [
-        ("default", "Allow", True),
+        ("default", "Allow once", True),
         ("acceptEdits", None, True),
         ("plan", "Deny and stop", False),
         ("dontAsk", None, False),
     ],
 )
-async def test_a_mode_says_what_is_asked(
+async def test_U17_each_mode_says_what_it_asks_about(
     emulated: Emulated, visit: Visit, mode: str, answer: str | None, makes: bool
 ) -> None:
     write = named("made", use("Write", file_path="{{cwd}}/made.txt", content="x"))
@@ -131,7 +130,7 @@ async def test_a_mode_says_what_is_asked(
 # Questions and plans
 
 
-async def test_questions_have_choices_previews_and_room_for_own_words(
+async def test_U18_questions_have_choices_previews_and_free_text(
     emulated: Emulated, visit: Visit
 ) -> None:
     plain = {"label": "Plain", "description": "no ornament", "preview": "+---+\n|   |\n+---+"}
@@ -160,8 +159,8 @@ async def test_questions_have_choices_previews_and_room_for_own_words(
     await desk.decide("Next")
     await form.get_by_role("checkbox", name=re.compile("^Salt")).check()
     await form.get_by_role("checkbox", name=re.compile("^Pepper")).check()
-    await form.get_by_label("Something else").fill("Thyme")
-    await desk.decide("Send the answers")
+    await form.get_by_label("Other").fill("Thyme")
+    await desk.decide("Submit answers")
     await desk.expect_words(re.compile('Heard: .*"Which frame\\?"="Fancy"'))
     await desk.expect_words(re.compile('"Any extras\\?"="Salt, Pepper, Thyme"'))
     card = desk.card(re.compile("Which frame|Question|Ask"))
@@ -169,7 +168,7 @@ async def test_questions_have_choices_previews_and_room_for_own_words(
     await expect(fancy_row.get_by_role("img", name="chosen")).to_be_visible()
 
 
-async def test_a_question_may_be_left_without_an_answer(emulated: Emulated, visit: Visit) -> None:
+async def test_U19_a_question_can_be_declined(emulated: Emulated, visit: Visit) -> None:
     house = await emulated(
         [
             scene(
@@ -181,22 +180,23 @@ async def test_a_question_may_be_left_without_an_answer(emulated: Emulated, visi
     )
     desk = await visit(house)
     await desk.start("ask")
-    await desk.decide("Do not answer")
+    await desk.decide("Skip")
     await desk.expect_words("Silence, then.")
 
 
-async def test_a_plan_is_a_document_to_approve_or_to_comment_on(demo: House, visit: Visit) -> None:
+async def test_U20_a_plan_is_approved_or_commented_on(demo: House, visit: Visit) -> None:
     desk = await visit(demo)
     await desk.start("plan")
     await expect(desk.decision.get_by_role("heading", name="Plan", exact=True)).to_be_visible()
     await desk.decision.get_by_role("button", name=re.compile("^Comment on line")).last.click()
     await desk.decision.get_by_role("textbox", name=re.compile("^Comment on")).fill("And then?")
-    await desk.decide("Send back with 1 comment")
-    await desk.expect_words("Then the plan stays a plan.")
+    await desk.decide("Request changes with 1 comment")
+    await desk.expect_words("Plan rejected. Nothing was changed.")
     await expect(desk.transcript).to_contain_text("And then?")
     await desk.say("plan")
-    await desk.decide("Approve, accept edits")
-    await desk.expect_words(re.compile("^Approved."))
+    await desk.decide("Approve and auto-accept edits…")
+    await desk.decide("Confirm")
+    await desk.expect_words(re.compile("^Plan approved."))
     mode = desk.page.get_by_role("button", name=re.compile("^Permission mode"))
     await expect(mode).to_contain_text("Accept edits")
 
@@ -204,9 +204,7 @@ async def test_a_plan_is_a_document_to_approve_or_to_comment_on(demo: House, vis
 # Stopping
 
 
-async def test_escape_clears_the_field_then_denies_then_stops(
-    emulated: Emulated, visit: Visit
-) -> None:
+async def test_U21_escape_acts_in_a_fixed_order(emulated: Emulated, visit: Visit) -> None:
     house = await workshop(
         emulated, scene("long", use("Bash", command=WAIT_FOR_GO), say("It went."))
     )
@@ -217,13 +215,16 @@ async def test_escape_clears_the_field_then_denies_then_stops(
     await desk.composer.press("Escape")
     await expect(desk.composer).to_have_value("")
     await expect(desk.decision).to_be_visible()
-    await desk.decision.get_by_role("group", name="What is asked").focus()
+    await desk.composer.press("Escape")  # Never answers: it goes to the decision, and back.
+    await expect(desk.decision).to_be_focused()
     await desk.page.keyboard.press("Escape")
+    await expect(desk.composer).to_be_focused()
+    await desk.decide("Deny")
     await desk.expect_words(re.compile("^Refused:"))
     await desk.expect_rest()
     process = house.process(desk.session)
     await desk.say("long")
-    await desk.decide("Allow")
+    await desk.decide("Allow once")
     await desk.expect_state("Running Bash")
     await desk.composer.fill("another thought")
     await desk.composer.press("Escape")
@@ -235,7 +236,7 @@ async def test_escape_clears_the_field_then_denies_then_stops(
     assert house.process(desk.session) == process
 
 
-async def test_the_stop_button_interrupts_and_the_session_goes_on(
+async def test_U22_stop_interrupts_and_the_session_continues(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated(
@@ -253,7 +254,7 @@ async def test_the_stop_button_interrupts_and_the_session_goes_on(
     assert house.process(desk.session) == process
 
 
-async def test_control_c_copies_and_signals_nothing(emulated: Emulated, visit: Visit) -> None:
+async def test_U23_control_c_only_copies(emulated: Emulated, visit: Visit) -> None:
     house = await emulated([scene("speak", say("Copy these words.")), scene(None, say("Alive."))])
     desk = await visit(house)
     await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -273,7 +274,7 @@ async def test_control_c_copies_and_signals_nothing(emulated: Emulated, visit: V
 # Writing
 
 
-async def test_slash_commands_are_completed_with_words_and_hints(
+async def test_U24_slash_commands_are_completed_with_descriptions(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated([scene(None, say("Hello."))])
@@ -296,7 +297,7 @@ TWELVE = (
 )  # fmt: skip
 
 
-async def test_all_twelve_slash_commands_are_offered_and_answered(
+async def test_U25_every_slash_command_is_offered_and_answered(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated([scene(None, say("Asked: {{prompt}}"))], version="2.1.38")
@@ -324,7 +325,7 @@ async def test_all_twelve_slash_commands_are_offered_and_answered(
     await desk.expect_words(re.compile("^Context compacted"))
 
 
-async def test_pictures_and_files_are_picked_pasted_and_dropped(
+async def test_U26_images_and_files_are_picked_pasted_and_dropped(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated([scene(None, say("Thank you for: {{prompt}}"))])

@@ -1,7 +1,4 @@
-"""The checklist: sessions, their ends and errors, hooks and flags, each row in a real browser.
-
-Which row of the checklist is shown by which test stands in `checklist`.
-"""
+"""Sessions, how they end, errors, hooks and options (docs/web.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from tests.e2e.browser.scripts import named, say, scene, use
 HELLO = [scene(None, say("You said: {{prompt}}"))]
 
 
-async def test_sessions_are_begun_listed_searched_renamed_pinned_and_archived(
+async def test_U29_sessions_are_started_listed_searched_renamed_pinned_and_archived(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await emulated(HELLO))
@@ -28,14 +25,14 @@ async def test_sessions_are_begun_listed_searched_renamed_pinned_and_archived(
         await desk.expect_words(f"You said: count the {word}")
         await desk.expect_rest()
     await expect(desk.listed("count the apples")).to_contain_text("$")
-    await desk.page.get_by_role("searchbox", name="Search sessions").fill("apples")
+    await desk.page.get_by_role("searchbox", name="Filter sessions").fill("apples")
     await expect(desk.listed("count the pears")).to_have_count(0)
     await desk.listed("count the apples").click()
     await desk.expect_words("You said: count the apples")
     await desk.more("Rename")
-    await desk.page.get_by_role("textbox", name="Name of the session").fill("Orchard")
+    await desk.page.get_by_role("textbox", name="Session name").fill("Orchard")
     await desk.page.keyboard.press("Enter")
-    await desk.page.get_by_role("searchbox", name="Search sessions").fill("")
+    await desk.page.get_by_role("searchbox", name="Filter sessions").fill("")
     await expect(desk.listed("Orchard")).to_be_visible()
     await desk.more("Pin")
     pinned = desk.page.get_by_role("navigation", name="Sessions").get_by_role("heading")
@@ -46,13 +43,13 @@ async def test_sessions_are_begun_listed_searched_renamed_pinned_and_archived(
     await expect(desk.listed("Orchard")).to_be_visible()
 
 
-async def test_an_ended_session_is_resumed_by_a_message(emulated: Emulated, visit: Visit) -> None:
+async def test_U30_a_message_resumes_an_ended_session(emulated: Emulated, visit: Visit) -> None:
     house = await emulated(HELLO)
     desk = await visit(house)
     await desk.start("first")
     await desk.expect_words("You said: first")
     await desk.expect_rest()
-    await desk.more("End the process")
+    await desk.more("Stop process")
     await desk.expect_state("Ended")
     await desk.say("second")
     await desk.expect_words("You said: second")
@@ -60,7 +57,7 @@ async def test_an_ended_session_is_resumed_by_a_message(emulated: Emulated, visi
     assert any(flag.startswith("--resume") for flag in flags), flags
 
 
-async def test_a_session_is_forked_whole_and_from_a_message(
+async def test_U31_a_session_is_forked_whole_or_from_a_message(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated(HELLO)
@@ -84,7 +81,7 @@ async def test_a_session_is_forked_whole_and_from_a_message(
     await desk.expect_words("You said: two")
 
 
-async def test_the_latest_session_of_a_folder_is_continued(
+async def test_U32_the_latest_session_of_a_folder_is_continued(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated(HELLO)
@@ -92,31 +89,32 @@ async def test_the_latest_session_of_a_folder_is_continued(
     await desk.start("before")
     await desk.expect_words("You said: before")
     await desk.expect_rest()
-    await desk.more("End the process")
+    await desk.more("Stop process")
     await desk.expect_state("Ended")
     await desk.page.get_by_role("button", name=re.compile("^New session")).first.click()
     dialog = desk.page.get_by_role("dialog", name="New session")
-    await dialog.get_by_role("radio", name=re.compile("latest of this folder")).check()
+    await dialog.get_by_role("radio", name=re.compile("Continue the latest in this folder")).check()
     await dialog.get_by_label(re.compile("^First message")).fill("after")
-    await dialog.get_by_role("button", name="Go on").click()
+    await dialog.get_by_role("button", name="Continue").click()
     await desk.expect_words("You said: after")
     flags = " ".join(house.command_line(desk.session))
     assert "--continue" in flags or "--resume" in flags, flags
 
 
-async def test_what_was_chosen_for_a_session_is_how_its_agent_is_started(
+async def test_U33_the_agent_is_started_with_the_chosen_options(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated(HELLO)
     desk = await visit(house)
-    await desk.page.keyboard.press("n")
-    dialog = desk.page.get_by_role("dialog", name="New session")
+    dialog = await desk.open_new_session()
     await dialog.get_by_label(re.compile("^First message")).fill("go")
-    await dialog.get_by_role("combobox", name=re.compile(r"^Mode\b")).select_option("acceptEdits")
+    mode = dialog.get_by_role("combobox", name=re.compile(r"^Mode\b"))
+    await desk.select(mode, "acceptEdits")
     await dialog.get_by_role("combobox", name=re.compile(r"^Model\b")).fill("haiku")
-    await dialog.get_by_role("combobox", name=re.compile(r"^Effort\b")).select_option("low")
+    effort = dialog.get_by_role("combobox", name=re.compile(r"^Effort\b"))
+    await desk.select(effort, "low")
     await dialog.get_by_text(re.compile("^Limits")).click()
-    await dialog.get_by_label(re.compile("^Steps at most")).fill("7")
+    await dialog.get_by_label(re.compile("^Max steps")).fill("7")
     await dialog.get_by_label(re.compile("^Budget in")).fill("2.5")
     await dialog.get_by_role("button", name="Start").click()
     await desk.expect_words("You said: go")
@@ -137,7 +135,7 @@ async def test_what_was_chosen_for_a_session_is_how_its_agent_is_started(
     )
 
 
-async def test_an_agent_that_dies_is_told_of_and_can_be_resumed(
+async def test_U34_an_agent_that_dies_is_reported_and_can_be_resumed(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated(
@@ -148,14 +146,16 @@ async def test_an_agent_that_dies_is_told_of_and_can_be_resumed(
     await desk.start("long")
     await desk.expect_words("Begun.")
     os.kill(house.process(desk.session), signal.SIGKILL)
-    await desk.expect_words(re.compile("The agent's process ended"))
+    await desk.expect_words(re.compile("Claude Code exited during this turn"))
     await expect(desk.stop_button).to_have_count(0)
     await desk.say("are you back?")
     await desk.expect_words("You said: are you back?")
     await desk.expect_rest()
 
 
-async def test_errors_of_the_model_are_told_and_retried(emulated: Emulated, visit: Visit) -> None:
+async def test_U35_errors_of_the_model_are_shown_and_retried(
+    emulated: Emulated, visit: Visit
+) -> None:
     desk = await visit(
         await emulated(
             [
@@ -167,31 +167,30 @@ async def test_errors_of_the_model_are_told_and_retried(emulated: Emulated, visi
     )
     await desk.start("again")
     await desk.expect_words("The second try.")
-    await desk.expect_words(re.compile("not reached at once .*529"))
+    await desk.expect_words(re.compile("Recovered after .*529"))
     await desk.expect_rest()
     await desk.say("never")
     await desk.expect_words(re.compile("403.*bad words"))
-    await desk.expect_words(re.compile("^The model could not answer"))
+    await desk.expect_words(re.compile("^The model request failed"))
     await desk.say("and now")
     await desk.expect_words("You said: and now")
 
 
-async def test_a_limit_that_is_reached_says_so(emulated: Emulated, visit: Visit) -> None:
+async def test_U36_a_reached_limit_says_so(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(
         await emulated(
             [scene("work", *(use("Bash", command="ls") for _ in range(4)), say("Done."))]
         )
     )
-    await desk.page.keyboard.press("n")
-    dialog = desk.page.get_by_role("dialog", name="New session")
+    dialog = await desk.open_new_session()
     await dialog.get_by_label(re.compile("^First message")).fill("work")
     await dialog.get_by_text(re.compile("^Limits")).click()
-    await dialog.get_by_label(re.compile("^Steps at most")).fill("2")
+    await dialog.get_by_label(re.compile("^Max steps")).fill("2")
     await dialog.get_by_role("button", name="Start").click()
-    await desk.expect_words(re.compile("^Stopped by the limit of steps"))
+    await desk.expect_words(re.compile("^Reached the step limit"))
 
 
-async def test_compaction_parts_the_conversation(emulated: Emulated, visit: Visit) -> None:
+async def test_U11_compaction_divides_the_conversation(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated(HELLO))
     await desk.start("before")
     await desk.expect_words("You said: before")
@@ -202,7 +201,7 @@ async def test_compaction_parts_the_conversation(emulated: Emulated, visit: Visi
     await desk.expect_words("You said: after")
 
 
-async def test_a_hook_that_decides_is_no_question_and_no_error(
+async def test_U12_a_decision_by_a_hook_is_neither_a_request_nor_an_error(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated(
@@ -229,10 +228,59 @@ async def test_a_hook_that_decides_is_no_question_and_no_error(
     settings = json.dumps({"hooks": {"PreToolUse": hooks}})
     (house.project / ".claude" / "settings.local.json").write_text(settings)
     desk = await visit(house)
-    await desk.start("run")
+    await desk.start("run", answer="Trust and start")
     await desk.expect_words(re.compile("No: .*The house rules say no."))
     await desk.expect_rest()
     await expect(desk.page.get_by_role("main").get_by_role("dialog")).to_have_count(0)
     card = desk.card("Bash ./no.sh")
     await expect(card).to_contain_text(re.compile("failed|denied"))
     assert (house.project / "yes.txt").exists()
+
+
+HASTY_TRUST = """
+() => new MutationObserver((_, watch) => {
+  // The second tap of a double tap on "Start": at the first moment at which the button is there.
+  const trust = [...document.querySelectorAll("button")].find((one) => one.innerText === "Trust and start");
+  if (!trust) return;
+  watch.disconnect();
+  trust.click();
+  window.hasty = true;
+}).observe(document.body, { subtree: true, childList: true })
+"""
+
+
+async def test_B54_what_a_project_runs_is_shown_and_runs_only_once_it_is_trusted(
+    emulated: Emulated, visit: Visit
+) -> None:
+    house = await emulated([scene(None, say("Done: {{prompt}}."))])
+    settings = house.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+
+    def write_hook(command: str) -> None:
+        hook = {"hooks": [{"type": "command", "command": command}]}
+        settings.write_text(json.dumps({"hooks": {"SessionStart": [hook]}}))
+
+    write_hook("touch ../first")
+    desk = await visit(house)
+    dialog = await desk.open_new_session()
+    await dialog.get_by_label("First message").fill("cancelled")
+    await desk.page.evaluate(HASTY_TRUST)
+    await dialog.get_by_role("button", name="Start").click()
+    await desk.page.wait_for_function("window.hasty")
+    await expect(desk.trust_question).to_contain_text(".claude/settings.json")
+    await expect(desk.trust_question).to_contain_text("touch ../first")
+    await desk.trust_question.get_by_role("button", name="Cancel").click()
+    await expect(desk.trust_question).to_have_count(0)
+    await expect(desk.page.get_by_text("No sessions yet.")).to_be_visible()
+    await dialog.get_by_role("button", name="Close").click()
+
+    await desk.start("wary", answer="Start without them")
+    await desk.expect_words("Done: wary.")
+    assert not (house.project.parent / "first").exists()
+
+    write_hook("touch ../second")
+    await desk.start("trusting", answer="Trust and start")
+    await desk.expect_words("Done: trusting.")
+    assert (house.project.parent / "second").exists()
+    await desk.start("again")  # The answer holds while the files stay the same.
+    await desk.expect_words("Done: again.")

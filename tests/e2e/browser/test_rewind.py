@@ -1,0 +1,100 @@
+"""Rewind: files and conversation go back to before a message."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Locator, expect
+
+from tests.e2e.browser.conftest import Emulated, Perform, Visit
+from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.scripts import say, scene, use
+
+
+def rewind(desk: Desk) -> Locator:
+    return desk.page.get_by_role("dialog", name="Rewind")
+
+
+async def open_rewind(desk: Desk) -> Locator:
+    await desk.composer.focus()
+    await desk.page.keyboard.press("Escape")
+    await desk.page.keyboard.press("Escape")
+    await expect(rewind(desk)).to_be_visible()
+    return rewind(desk)
+
+
+async def test_U74_esc_esc_restores_files_and_conversation(
+    emulated: Emulated, visit: Visit
+) -> None:
+    write = use("Write", file_path="{{cwd}}/notes.txt", content="new\n")
+    house = await emulated(
+        [
+            scene("hello", say("Hello.")),
+            scene("change", use("Read", file_path="{{cwd}}/notes.txt"), write, say("Changed.")),
+        ]
+    )
+    notes = house.project / "notes.txt"
+    notes.write_text("old\n")
+    desk = await visit(house)
+    await desk.start("hello")
+    await desk.expect_words("Hello.")
+    await desk.expect_rest()
+    await desk.say("change it")
+    await desk.decide("Allow once")
+    await desk.expect_words("Changed.")
+    await desk.expect_rest()
+    assert notes.read_text() == "new\n"
+    dialog = await open_rewind(desk)
+    await expect(dialog.get_by_role("listitem")).to_have_count(2)
+    await expect(dialog.get_by_role("button", name="change it")).to_be_focused()
+    await desk.page.keyboard.press("Enter")
+    await expect(dialog.get_by_role("region", name="Files")).to_contain_text("notes.txt")
+    before = desk.page.url
+    await dialog.get_by_role("button", name="Restore both").click()
+    await expect(desk.page).not_to_have_url(before)
+    await expect(desk.composer).to_have_value("change it")
+    await desk.expect_words("Hello.")
+    await expect(desk.transcript.get_by_text("Changed.")).to_have_count(0)
+    assert notes.read_text() == "old\n"
+
+
+async def test_U74_the_dialog_says_if_the_cli_cannot_restore_files(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await desk.composer.focus()
+    await desk.page.keyboard.press("Escape")  # A turn runs: this stops it, and opens nothing.
+    await puppet.until(
+        lambda: [
+            one for one in puppet.heard if one.get("request", {}).get("subtype") == "interrupt"
+        ]
+    )
+    await puppet.finish()
+    await desk.expect_rest()
+    await expect(rewind(desk)).to_have_count(0)
+    dialog = await open_rewind(desk)
+    await dialog.get_by_role("list", name="Messages").get_by_role("button").first.click()
+    files = dialog.get_by_role("region", name="Files")
+    await expect(files).to_contain_text(re.compile("not enabled|refused|not|No file"))
+    await expect(dialog.get_by_role("button", name="Restore files")).to_be_disabled()
+    await expect(dialog.get_by_role("button", name="Restore conversation")).to_be_disabled()
+
+
+async def test_U112_a_stopped_session_says_so_and_can_be_resumed_to_restore_files(
+    emulated: Emulated, visit: Visit
+) -> None:
+    write = use("Write", file_path="{{cwd}}/notes.txt", content="new\n")
+    house = await emulated([scene(None, write, say("Changed."))])
+    desk = await visit(house)
+    await desk.start("change it")
+    await desk.decide("Allow once")
+    await desk.expect_words("Changed.")
+    await desk.expect_rest()
+    await desk.more("Stop process")
+    await desk.expect_state("Ended")
+    dialog = await open_rewind(desk)
+    await dialog.get_by_role("list", name="Messages").get_by_role("button").first.click()
+    files = dialog.get_by_role("region", name="Files")
+    await expect(files).to_contain_text("No agent is running")
+    await expect(dialog.get_by_role("button", name="Restore files")).to_be_disabled()
+    await files.get_by_role("button", name="Resume the session").click()
+    # Now the CLI itself answers: the emulator keeps no copies of files across processes.
+    await expect(files).to_contain_text("No file checkpoint found", timeout=60_000)

@@ -1,0 +1,46 @@
+"""Words of a model that take long to read: the request below them can be answered (T-87)."""
+
+from __future__ import annotations
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Perform
+from tests.e2e.browser.desk import PATIENCE_MS
+
+SIZE = 60_000
+WORDS = {
+    "an address": "a" * SIZE + "@",
+    "addresses": ("a" * 6_000 + "@ ") * 10,
+    "quotes": ">" * 20_000,
+    "quotes and lists": "- > " * 5_000,
+    "underscores": "a_" * (SIZE // 2),
+    "stars": "a**b" * (SIZE // 4),
+    "brackets": "[" * SIZE,
+    "backticks": "`" * SIZE,
+}
+BUSY_MS = 4_000
+"""The longest that the page may be busy at a stretch; before, it was busy for up to a minute."""
+
+WATCH = """
+() => {
+  window.busy = 0;
+  let last = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    window.busy = Math.max(window.busy, now - last);
+    last = now;
+  }, 20);
+}
+"""
+
+
+async def test_slow_words_do_not_keep_a_request_from_being_answered(perform: Perform) -> None:
+    desk, puppet = await perform()
+    await desk.page.evaluate(WATCH)
+    for case, words in WORDS.items():
+        await puppet.say(words)
+        await puppet.ask(case, {"command": f"echo {case}"})
+        await desk.decide("Allow once")
+        assert (await puppet.answer(case))["updatedInput"] == {"command": f"echo {case}"}
+        await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
+        assert await desk.page.evaluate("window.busy") < BUSY_MS, case

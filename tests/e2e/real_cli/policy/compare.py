@@ -1,0 +1,77 @@
+"""Holds the policy against the verdicts of a CLI: equal, stricter, laxer."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.permissions import Decision, ToolCall, check, family_of, place_of
+from tests.e2e.real_cli.policy.layouts import Ground
+from tests.e2e.real_cli.policy.scenario import Call, Scenario
+
+__all__ = ["Case", "Verdicts", "cases", "decide"]
+
+Verdicts = list[str | None]
+_STRICTNESS = {"allow": 0, "mayAsk": 1, "ask": 1, "deny": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One call, with the policy's decision and the CLI's verdict."""
+
+    scenario: Scenario
+    number: int
+    decision: Decision
+    verdict: str
+
+    @property
+    def call(self) -> Call:
+        return self.scenario.calls[self.number]
+
+    @property
+    def outcome(self) -> str:
+        """`equal`, `stricter` or `laxer`; a decision of `mayAsk` is at best stricter."""
+        decided = self.decision.behaviour.value
+        if decided == self.verdict:
+            return "equal"
+        more = _STRICTNESS[decided] - _STRICTNESS[self.verdict]
+        return "laxer" if more < 0 else "stricter"
+
+    def __str__(self) -> str:
+        rules = "; ".join(" ".join(rule) for rule in self.scenario.rules)
+        where = f"{self.scenario.mode} ({self.scenario.mode_from}), {self.scenario.layout}"
+        trust = "" if self.scenario.trusted else ", not trusted"
+        dirs = f", dirs {self.scenario.directories}" if self.scenario.directories else ""
+        return (
+            f"{str(self.call)!r}\n    CLI {self.verdict}, policy {self.decision}"
+            f"\n    {where}{trust}{dirs}, rules [{rules}]"
+        )
+
+
+def decide(scenario: Scenario, version: str, root: Path) -> list[Decision]:
+    """What the policy says about each call; builds the scenario's folders below `root`."""
+    ground = Ground(scenario, root)
+    ground.build()
+    book = ground.book()
+    place = place_of(
+        str(ground.project), str(ground.home), family_of(version), trusted=scenario.trusted
+    )
+    return [
+        check(ToolCall(tool=call.tool, input=ground.real(dict(call.input))), book, place)
+        for call in scenario.calls
+    ]
+
+
+def cases(version: str, recorded: Iterable[tuple[Scenario, Verdicts]]) -> list[Case]:
+    """All calls that have a verdict, with the decision of the policy."""
+    found = []
+    for scenario, verdicts in recorded:
+        with tempfile.TemporaryDirectory(prefix="fl-") as folder:
+            decisions = decide(scenario, version, Path(folder).resolve())
+        for number, (decision, verdict) in enumerate(zip(decisions, verdicts, strict=True)):
+            if verdict is not None:
+                case = Case(scenario=scenario, number=number, decision=decision, verdict=verdict)
+                found.append(case)
+    return found

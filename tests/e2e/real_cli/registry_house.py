@@ -1,0 +1,86 @@
+"""A registry with the real CLI."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from fairlead.server.intents.registry import Registry
+from fairlead.server.limits import Limits
+from fairlead.server.policy import Policy
+from fairlead.server.protocol.intents import Intent, Send
+from fairlead.server.protocol.messages import IntentResult
+from fairlead.server.session.live_session import LiveSession
+from fairlead.store.cli_files.imports import CliSessions
+from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables.devices import Device
+from tests.e2e.real_cli.stage import TURN_S, Stage
+
+__all__ = ["OWNER", "House", "house"]
+
+
+OWNER = Device(id="d", name="desk", role="owner", token_hash="h", created=0.0)
+
+
+class House:
+    """A registry whose sessions run a real CLI."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self._n = 0
+
+    async def act(self, intent: Intent) -> IntentResult:
+        self._n += 1
+        async with asyncio.timeout(2 * TURN_S):
+            return await self.registry.act(OWNER, "client", self._n, intent)
+
+    async def say(self, session: str, text: str) -> None:
+        result = await self.act(Send(session=session, text=text, uuid=str(uuid.uuid4())))
+        assert result.ok, result
+
+    def live(self, session: str) -> LiveSession:
+        found = self.registry.sessions.loaded(session)
+        assert found is not None
+        return found
+
+    async def until(self, what: Callable[[], Any]) -> Any:
+        async with asyncio.timeout(2 * TURN_S):
+            while not (found := what()):  # noqa: ASYNC110 - the CLI is another process
+                await asyncio.sleep(0.02)
+        return found
+
+    async def turns(self, session: str, count: int) -> LiveSession:
+        """Wait for so many turns to be over."""
+        live = self.live(session)
+        await self.until(
+            lambda: [t.outcome for t in live.transcript.turns].count("success") == count
+        )
+        return live
+
+
+@asynccontextmanager
+async def house(
+    stage: Stage,
+    *,
+    env: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    clock: Callable[[], float] = time.time,
+) -> AsyncIterator[House]:
+    """A registry in the folder of the stage; `env` replaces the CLI's whole environment."""
+    folder = stage.project.parent
+    async with SqliteStore(folder / "data") as store:
+        registry = Registry(
+            store,
+            options=stage.options() if env is None else replace(stage.options(), env=dict(env)),
+            limits=limits or Limits(restart_delays_s=(0.0,)),
+            clock=clock,
+            policy=Policy(roots=(folder,), inherit_env=False),
+            cli=CliSessions(stage.home / ".claude" / "projects"),
+        )
+        async with registry:
+            yield House(registry)

@@ -1,0 +1,137 @@
+"""`fairlead serve` where the CLI keeps its settings elsewhere (CLAUDE_CONFIG_DIR), on real CLIs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+import fairlead
+from fairlead.model_api.replies import reply
+from tests.e2e.real_cli.stage import TURN_S, Stage
+from tests.server.conftest import Client
+
+SOURCE = Path(str(fairlead.__file__)).parent.parent
+
+
+class Desk:
+    """A client of a server in a process of its own."""
+
+    def __init__(self, base: str, token: str) -> None:
+        self._base, self._token = base, token
+        served: Any = SimpleNamespace(base=base)
+        self.client = Client(served, token)
+
+    async def intend(self, kind: str, **fields: Any) -> dict[str, Any]:
+        async with asyncio.timeout(2 * TURN_S):
+            result = await self.client.intend(kind, **fields)
+        assert result["ok"], result
+        return dict(result["result"])
+
+    async def say(self, session: str, text: str, turns: int) -> None:
+        """Send a prompt and wait until so many turns are over."""
+        uuid = f"00000000-0000-4000-8000-{abs(hash((session, text))) % 10**12:012d}"
+        await self.intend("send", session=session, text=text, uuid=uuid)
+        await self.turns(session, turns)
+
+    async def turns(self, session: str, count: int) -> None:
+        async with asyncio.timeout(2 * TURN_S):
+            while True:  # The snapshot of a session is what its clients see.
+                await self.client.say(type="open", document=session)
+                told = await self.client.hear("snapshot", document=session)
+                over = [turn for turn in told["state"]["turns"] if turn["outcome"]]
+                if len(over) >= count:
+                    assert over[-1]["outcome"] == "success", over[-1]
+                    return
+                await self.client.hear("changes", document=session)
+                await self.client.say(type="close", document=session)
+
+    async def get(self, path: str) -> Any:
+        request = urllib.request.Request(
+            self._base + path, headers={"Authorization": f"Bearer {self._token}"}
+        )
+        opened = await asyncio.to_thread(urllib.request.urlopen, request, timeout=30)
+        return json.load(opened)
+
+
+@asynccontextmanager
+async def serve(stage: Stage, config: Path) -> AsyncIterator[Desk]:
+    """The server as a user starts it, its whole environment given."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser", "--port", "0",
+        "--agent", str(stage.cli.executable), "--data", str(stage.project.parent / "data"),
+        "--root", str(stage.project),
+        cwd=stage.project,
+        env={**stage.env, "CLAUDE_CONFIG_DIR": str(config), "PYTHONPATH": str(SOURCE)},
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(TURN_S):
+            while "#code=" not in (line := (await process.stdout.readline()).decode()):
+                assert line, "the server ended before it said how to get in"
+        base, code = line.split()[-1].split("/#code=")
+        body = json.dumps({"code": code, "name": "test"}).encode()
+        request = urllib.request.Request(f"{base}/api/pair", body, {"Origin": base})
+        paired = await asyncio.to_thread(urllib.request.urlopen, request, timeout=30)
+        desk = Desk(base, json.load(paired)["token"])
+        await desk.client.connect()
+        yield desk
+        await desk.client.socket.close()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(TURN_S):
+            await process.stdout.read()
+            await process.wait()
+
+
+async def test_B44_sessions_resume_fork_change_effort_and_are_found_in_another_config_folder(
+    stage: Stage,
+) -> None:
+    config = stage.home / "elsewhere"
+    said = ("One.", "Two.", "Three.", "Forked.")
+    stage.model.push(*map(reply, said))
+    async with serve(stage, config) as desk:
+        begun = await desk.intend("new_session", cwd=str(stage.project), prompt="first")
+        session = begun["session"]
+        await desk.turns(session, 1)
+        assert (await desk.intend("set_effort", session=session, effort="low"))["effort"] == "low"
+        await desk.say(session, "second", 2)
+    assert list(config.glob("projects/*/*.jsonl")), "the CLI kept nothing there"
+    assert not (stage.home / ".claude" / "projects").exists()
+    async with serve(stage, config) as desk:
+        await desk.intend("resume", session=session)
+        await desk.say(session, "third", 3)
+        assert "Two." in json.dumps(stage.model.requests[-1].messages)
+        fork = (await desk.intend("fork", session=session))["session"]
+        await desk.say(fork, "fourth", 4)
+        assert "Three." in json.dumps(stage.model.requests[-1].messages)
+        found = await desk.get(f"/api/search?q={quote('second')}")
+        assert {hit["session"] for hit in found["hits"]} >= {session}
+
+
+async def test_B44_a_session_that_the_cli_made_elsewhere_is_listed_searched_and_resumed(
+    stage: Stage,
+) -> None:
+    config = stage.home / "elsewhere"
+    stage.model.push(reply("Said in a terminal."), reply("Said here."))
+    env = {"CLAUDE_CONFIG_DIR": str(config)}
+    async with fairlead.Session(stage.options(env=env)) as terminal:
+        await (await terminal.send("a peculiar beginning")).wait()
+        known = str(terminal.transcript.session.id)
+    (kept,) = config.glob("projects/*/*.jsonl")
+    long_ago = kept.stat().st_mtime - 3_600
+    os.utime(kept, (long_ago, long_ago))
+    async with serve(stage, config) as desk:
+        session = (await desk.intend("resume", session=known))["session"]
+        await desk.say(session, "go on", 2)
+        assert "a peculiar beginning" in json.dumps(stage.model.requests[-1].messages)

@@ -1,0 +1,79 @@
+"""A server in a process of its own, so that its memory can be measured.
+
+    python -m tests.faults.served_apart FOLDER      prints its port and tokens, serves until EOF
+
+`Apart` is the test's side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+from fairlead.server.limits import Limits
+from tests.server.conftest import Client, serving
+
+__all__ = ["Apart"]
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 30.0
+
+
+class Apart:
+    """A server in another process. Use it as an async context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.project = folder / "project"
+        self.port = 0
+        self.tokens: dict[str, str] = {}
+        self._process: asyncio.subprocess.Process
+
+    async def __aenter__(self) -> Self:
+        env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.faults.served_apart", str(self.folder),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=ROOT, env=env,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            told = json.loads(await self._process.stdout.readline())
+        self.port, self.tokens = told["port"], told["tokens"]
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        await asyncio.wait_for(self._process.wait(), PATIENCE_S)
+
+    @property
+    def base(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def resident(self) -> int:
+        """Bytes of memory that it has now."""
+        words = Path(f"/proc/{self._process.pid}/statm").read_text().split()
+        return int(words[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    async def client(self, role: str = "owner") -> Client:
+        """A client that has said hello."""
+        served: Any = self  # A client needs no more of it than `base` and `project`.
+        return await Client(served, self.tokens[role]).connect()
+
+
+async def run(folder: Path) -> None:
+    async with serving(folder, Limits()) as served:
+        tokens = {role: await served.token(role) for role in ("viewer", "operator", "owner")}
+        sys.stdout.write(json.dumps({"port": served.service.port, "tokens": tokens}) + "\n")
+        sys.stdout.flush()
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(run(Path(sys.argv[1])))
