@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -58,3 +59,22 @@ async def test_B106_a_kill_at_any_moment_neither_loses_nor_repeats_a_run(
     state, _, outcome = said[-1].partition(" ")
     assert state == "done"
     assert outcome in ("success", "host_stopped")
+
+
+def forget_that_the_session_runs(folder: Path) -> None:
+    """What a kill leaves if it comes after the prompt was stored and before the row was."""
+    with sqlite3.connect(folder / "data" / "fairlead.db") as db:
+        ((session, stored),) = db.execute("SELECT id, row FROM sessions").fetchall()
+        row = json.loads(stored)
+        row["state"] = "stopped"
+        db.execute("UPDATE sessions SET row = ? WHERE id = ?", (json.dumps(row).encode(), session))
+
+
+async def test_B106_a_prompt_that_a_kill_left_in_the_queue_is_sent_once(tmp_path: Path) -> None:
+    code, said = await run(tmp_path, "act 1 after")
+    assert code == -9, said
+    forget_that_the_session_runs(tmp_path)
+    code, said = await run(tmp_path, "none")
+    assert code == 0, said
+    assert prompts(tmp_path) == ["do it"]
+    assert said[-1] == "done success"

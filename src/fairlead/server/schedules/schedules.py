@@ -34,6 +34,7 @@ from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables import schedules as table
 from fairlead.store.tables.devices import Device
 from fairlead.store.tables.schedules import Run
+from fairlead.transcript.state.facts import PromptCancelled
 from fairlead.transcript.state.model import PromptItem
 
 __all__ = ["ScheduleState", "Schedules"]
@@ -221,7 +222,15 @@ class Schedules:
         except Refusal:
             await self._change(structs.replace(run, state="failed", outcome="Its session is gone."))
             return
-        if _never_began(live, run, new=not self._is_into_existing(run)):
+        prompt = _prompt_of(live, run, new=not self._is_into_existing(run))
+        is_queued = prompt is not None and prompt.state == "held" and not live.live
+        if is_queued and live.prompts.queue.limited:
+            return  # It is sent when the usage limit resets.
+        if is_queued and prompt is not None:
+            # The server was killed before the row said that the session runs, so the recovery left
+            # the prompt in the queue. Without this, a resume would send it a second time.
+            await live.record([PromptCancelled(prompt.id)])
+        if is_queued or _never_began(live, prompt):
             again = structs.replace(
                 run, prompt=str(uuid.uuid4()), session="", state="planned", outcome=AGAIN
             )
@@ -296,10 +305,9 @@ def _prompt_of(live: LiveSession, run: Run, *, new: bool) -> PromptItem | None:
     return next((item for item in items if isinstance(item, PromptItem)), None)
 
 
-def _never_began(live: LiveSession, run: Run, *, new: bool) -> bool:
+def _never_began(live: LiveSession, prompt: PromptItem | None) -> bool:
     """Whether the CLI never got the prompt, because the server was killed right after storing it.
 
     The recovery cancels prompts that were still queued; one that was written may have begun.
     """
-    prompt = _prompt_of(live, run, new=new)
     return not live.live and (prompt is None or prompt.state == "cancelled")
