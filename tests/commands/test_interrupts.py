@@ -92,8 +92,9 @@ def test_the_emulator(tmp_path: Path) -> None:
 
 
 def test_a_command_that_runs_isolated(tmp_path: Path) -> None:
-    code = "import time; print('ready', flush=True); time.sleep(600)"
-    flags = ("-m", "fairlead.testing.isolated", "--", sys.executable, "-c", code)
+    # Not Python: a signal right before its `sleep` begins is noticed only when that is over.
+    command = ("/bin/sh", "-c", "echo ready; exec sleep 600")
+    flags = ("-m", "fairlead.testing.isolated", "--", *command)
     with in_background(tmp_path, *flags) as process:
         read_until(process, "ready")
         process.send_signal(signal.SIGINT)
