@@ -62,8 +62,10 @@ _HOOKS = {
         "Stop": [{"hooks": [{"type": "command", "command": "true"}]}],
     }
 }
-for _name in ("hooks_settings", "hooks_settings_plain"):
-    USER_SETTINGS[_name] = _HOOKS
+USER_SETTINGS["hooks_settings"] = _HOOKS
+# The recording has no message of a hook, and 2.1.325 writes every `systemMessage` (CLI-1609), so its
+# PostToolUse hook cannot have printed one.
+USER_SETTINGS["hooks_settings_plain"] = {"hooks": {**_HOOKS["hooks"], "PostToolUse": []}}
 
 PROJECT_SETTINGS: dict[str, Any] = {
     "rules_project": {"permissions": {"allow": ["Bash(npm:*)"]}},

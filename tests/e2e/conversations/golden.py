@@ -42,6 +42,12 @@ def read(version: str, name: str) -> tuple[HostScript, list[Any]]:
     return script, [data["lines"][number] for number in entry["lines"]]
 
 
+async def _waits_in_vain(script: HostScript, version: str, recorder: Recorder) -> bool:
+    """Whether the host waited for a line that the real CLI never wrote, until its time limit."""
+    (play, *_) = await recorder.plays(script, version, 1)
+    return any("_timeout" in line for line in play)
+
+
 async def _choose(
     version: str, recorder: Recorder, wanted: Sequence[str], seed: int
 ) -> list[HostScript]:
@@ -51,7 +57,9 @@ async def _choose(
         key = script.name if wanted else script.theme
         if key not in chosen and (not wanted or script.name in wanted):
             verdict = await compare(script, version, recorder)
-            if verdict is not None and verdict.is_equal:
+            if verdict is None or not verdict.is_equal:
+                continue
+            if not await _waits_in_vain(script, version, recorder):
                 chosen[key] = script
         if len(chosen) == (len(wanted) or len(THEMES)):
             break

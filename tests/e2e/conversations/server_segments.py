@@ -16,9 +16,14 @@ def sdk_server(draft: Draft) -> None:
         draft.servers.append("calc")
     if draft.chance(0.15) and "refusing" not in draft.servers:
         draft.servers.append("refusing")
-    if draft.chance(0.5):
+    is_allowed = draft.chance(0.5)
+    if is_allowed:
         draft.allow("mcp__calc")
     name = draft.one_of(*SERVER_TOOLS, "unknown")
+    if name in SERVER_TOOLS and not is_allowed:
+        # An answer of its own: otherwise its request would take the answer of a later segment.
+        kinds = ("allow",) if name == "silent" else ("allow", "allow", "deny", "allow_always")
+        draft.permissions.append(draft.one_of(*kinds))
     if draft.chance(0.3):
         draft.request("mcp_status")
         draft.wait("answered")
@@ -29,8 +34,6 @@ def sdk_server(draft: Draft) -> None:
         draft.interrupt()
         draft.wait("result")
         return
-    if draft.chance(0.3):
-        draft.permissions.append(draft.one_of("allow", "deny", "allow_always"))
     draft.reply(draft.text())
     draft.turn()
     if draft.chance(0.3):

@@ -352,12 +352,6 @@ class Hooks:
         report.ran.append(name)
         self._hear_command(run, named, name, report)
 
-    @property
-    def _writes_command_notes(self) -> bool:
-        """Whether messages of command hooks are written (recordings `hooks_settings` and
-        `hooks_settings_plain`); those of callbacks always are."""
-        return self._session.partial or self._session.arguments.has("--include-hook-events")
-
     def _hear_command(self, run: HookRun, named: str, name: str, report: HookReport) -> None:
         if run.exit_code == 2:
             report.decision = "deny"
@@ -374,10 +368,7 @@ class Hooks:
                 report.contexts.append(run.stdout.strip())
             return
         if isinstance(output, dict):
-            before = len(report.notes)
             report.hear(output, name, named)
-            if not self._writes_command_notes:
-                del report.notes[before:]
 
 
 def _matches(matcher: Any, subject: str) -> bool:
