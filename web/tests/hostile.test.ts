@@ -30,7 +30,7 @@ test.each(groups)("%s lead nowhere but to the web", (_name, payloads) => {
   }
 });
 
-test.each(groups)("%s are read letter by letter, without end or error", (_name, payloads) => {
+test.each(groups)("%s are parsed one character at a time, without an error", (_name, payloads) => {
   for (const payload of payloads) {
     const growing = new GrowingMarkdown();
     const text = payload.slice(0, 400);

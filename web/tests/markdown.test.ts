@@ -13,7 +13,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 const shape = (text: string) => new GrowingMarkdown().update(text, true).map((block) => [block.token.type, block.raw]);
 
-test.each(Object.entries(TEXTS))("%s: letter by letter and at once are the same", (_name, text) => {
+test.each(Object.entries(TEXTS))("%s: one character at a time gives the same as all at once", (_name, text) => {
   const growing = new GrowingMarkdown();
   for (let end = 1; end < text.length; end += 1) growing.update(text.slice(0, end), false);
   const blocks = growing.update(text, true);

@@ -67,7 +67,7 @@ test.each(Object.entries(TEXTS))("%s is read in little time, at once and as it g
   expect(cost(() => planParts(given))).toBeLessThan(1_500);
 }, 60_000); // The limits are CPU time; the clock also counts what other processes take.
 
-test("what is not read is shown letter by letter", () => {
+test("text that is not parsed is shown unchanged", () => {
   const deep = `${">".repeat(60)} a`;
   expect(new GrowingMarkdown().update(deep, true).map((block) => [block.token.type, block.raw])).toEqual([["html", deep]]);
   const [block] = new GrowingMarkdown().update(`${"a_".repeat(400)}`, true);

@@ -1,4 +1,4 @@
-"""The field for messages beside what stands around it."""
+"""The message field and the parts around it."""
 
 from __future__ import annotations
 

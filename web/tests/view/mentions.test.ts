@@ -46,7 +46,7 @@ describe("taking an offer", () => {
     expect(mentionAt(inside.text, inside.caret)?.typed).toBe("my docs/");
   });
 
-  test("leaves what stands behind the caret as it is", () => {
+  test("leaves the text after the caret as it is", () => {
     const at = mentionAt("a @b c", 4)!;
     const offer = nameOffers([{ path: "bee", is_folder: false }])[0]!;
     expect(withMention("a @b c", 4, at, offer)).toEqual({ text: "a @bee c", caret: 6 });

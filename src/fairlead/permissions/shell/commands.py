@@ -59,7 +59,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimpleCommand:
-    """One program and its arguments, with what stands before and behind them."""
+    """One program and its arguments, with the assignments before and the redirections after them."""
 
     source: str
     """The text as written, without redirections."""

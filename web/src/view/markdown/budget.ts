@@ -25,7 +25,7 @@ export function readsBlocks(text: string): boolean {
   return true;
 }
 
-/** Whether what stands within a block can be read: emphasis, links, code. */
+/** Whether the inline content of a block can be parsed: emphasis, links, code. */
 export function readsInline(text: string): boolean {
   if (text.length > MOST_INLINE) return false;
   let [signs, run] = [0, 0];

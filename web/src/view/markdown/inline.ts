@@ -29,7 +29,7 @@ export function within(tokens: readonly Token[]): readonly Token[] {
   return tokens;
 }
 
-/** A text that is not read: shown letter by letter, as raw HTML is. */
+/** Text that is not parsed; it is shown unchanged, as raw HTML is. */
 function asItIs(text: string): Tokens.HTML {
   return { type: "html", raw: text, text, pre: false, block: true };
 }

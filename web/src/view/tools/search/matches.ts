@@ -6,7 +6,7 @@ export interface Match {
   readonly text: string;
 }
 
-/** `file:12:text`, `file-12-text` for what stands around it, or `file:count`; else the line itself. */
+/** `file:12:text`, `file-12-text` for the context lines, or `file:count`; else the line itself. */
 export function matchesOf(content: string): readonly Match[] {
   if (content === "") return [];
   return content
