@@ -52,8 +52,8 @@ async def test_P48_what_no_rule_decides_goes_to_the_handler_and_is_written_down(
     audit = AuditLog(tmp_path / "audit.jsonl")
     guard = Guard(rules=RuleBook.of(deny=["Bash(touch 1)"]))
     async with session(rude("ask"), guard, audit, on_permission=lambda r: Allow()) as live:
-        told = await answers(live, "2")
-    assert sorted(answer["behavior"] for answer in told) == ["allow", "deny"]
+        decisions = await answers(live, "2")
+    assert sorted(answer["behavior"] for answer in decisions) == ["allow", "deny"]
     kept = {record.request_id: record for record in audit.records()}
     assert kept["ask-0"].decider is Decider.PROGRAM
     assert (kept["ask-1"].outcome, kept["ask-1"].decider) == (Outcome.DENIED, Decider.RULE)

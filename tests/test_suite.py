@@ -39,10 +39,10 @@ def test_a_test_that_passes_alone_is_named_and_one_that_does_not_fails_the_run(
     assert run([passing]) == 0
     assert "NEEDED A SECOND, SERIAL RUN: " in capfd.readouterr().out
     assert run([passing, failing]) == 1
-    said = capfd.readouterr().out
-    assert "passing ended with exit code 0" in said
-    assert "the part failing" in said
-    named = [line for line in said.splitlines() if "RUN: " in line or "TWICE: " in line]
+    output = capfd.readouterr().out
+    assert "passing ended with exit code 0" in output
+    assert "the part failing" in output
+    named = [line for line in output.splitlines() if "RUN: " in line or "TWICE: " in line]
     assert [(line.split(":")[1].strip(), line.rpartition("::")[2]) for line in named] == [
         ("FAILED TWICE", "test_broken"),
         ("NEEDED A SECOND, SERIAL RUN", "test_shy"),

@@ -80,7 +80,7 @@ async def check(
     store: SqliteStore,
     sessions: Iterable[str],
     robots: Sequence[Robot],
-    told: Sequence[dict[str, Any]],
+    received: Sequence[dict[str, Any]],
     policy: Policy,
     *,
     killed: bool = False,
@@ -95,8 +95,8 @@ async def check(
         events = await events_of(store, session)
         here = [robot for robot in robots if robot.session == session]
         folded = _fold(session, events, here, policy, findings)
-        _check_inputs(folded, here, told, findings, killed=killed)
-        _check_permissions(folded, events, here, told, findings, killed=killed)
+        _check_inputs(folded, here, received, findings, killed=killed)
+        _check_permissions(folded, events, here, received, findings, killed=killed)
     return findings
 
 
@@ -140,12 +140,12 @@ def _check_end(source: SessionView, robot: Robot, findings: Findings) -> None:
 def _check_inputs(
     transcript: Transcript,
     robots: list[Robot],
-    told: Sequence[dict[str, Any]],
+    received: Sequence[dict[str, Any]],
     findings: Findings,
     *,
     killed: bool,
 ) -> None:
-    written = Counter(entry.get("uuid") for entry in told if entry.get("type") == "user")
+    written = Counter(entry.get("uuid") for entry in received if entry.get("type") == "user")
     for robot in robots:
         for prompt, text in robot.accepted.items():
             findings.inputs += 1
@@ -161,14 +161,14 @@ def _check_permissions(
     transcript: Transcript,
     events: list[Event],
     robots: list[Robot],
-    told: Sequence[dict[str, Any]],
+    received: Sequence[dict[str, Any]],
     findings: Findings,
     *,
     killed: bool,
 ) -> None:
     asked = {row.id for row in (*transcript.pending, *transcript.settled)}
     outcomes = Counter(row.id for row in (*transcript.pending, *transcript.settled))
-    responses = [entry["response"] for entry in told if entry.get("type") == "control_response"]
+    responses = [entry["response"] for entry in received if entry.get("type") == "control_response"]
     answered = Counter(response["request_id"] for response in responses)
     winners = Counter(request for robot in robots for request, _ in robot.decided)
     findings.permissions += len(asked)

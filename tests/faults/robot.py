@@ -234,8 +234,8 @@ class Robot:
             self._snapshot(message)
         elif message["from_seq"] != self.seq or self.state is None:
             if not self._lied:
-                said = f"{self.name}: at {self.seq} came {message['from_seq']}-{message['seq']}"
-                self.breaches.append(said)
+                report = f"{self.name}: at {self.seq} came {message['from_seq']}-{message['seq']}"
+                self.breaches.append(report)
             self.state = self.seq = None
             await self._say(type="open", document=self.session)
             return

@@ -41,8 +41,8 @@ class Apart:
         )  # fmt: skip
         assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
-            told = json.loads(await self._process.stdout.readline())
-        self.port, self.tokens = told["port"], told["tokens"]
+            started = json.loads(await self._process.stdout.readline())
+        self.port, self.tokens = started["port"], started["tokens"]
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:

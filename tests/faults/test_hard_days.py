@@ -295,12 +295,12 @@ class Command:
 
     def ready(self) -> Command:
         assert self.process.stdout is not None
-        said = ""
-        while "/#code=" not in said:
+        output = ""
+        while "/#code=" not in output:
             line = self.process.stdout.readline()
-            assert line, f"it ended: {said}"
-            said += line
-        found = re.search(r"(http://\S+)/#code=(\S+)", said)
+            assert line, f"it ended: {output}"
+            output += line
+        found = re.search(r"(http://\S+)/#code=(\S+)", output)
         assert found is not None
         self.base, self.code = found[1], found[2]
         self.port = int(self.base.rpartition(":")[2])

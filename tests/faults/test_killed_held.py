@@ -25,10 +25,12 @@ def asking(request: str, command: str) -> str:
 
 def answers(lane: Lane) -> dict[str, str]:
     """What the CLI was told, by request."""
-    told = [
+    received = [
         entry["response"] for entry in read_log(lane.log) if entry.get("type") == "control_response"
     ]
-    return {event["request_id"]: event.get("response", {}).get("behavior", "") for event in told}
+    return {
+        event["request_id"]: event.get("response", {}).get("behavior", "") for event in received
+    }
 
 
 async def ask(lane: Lane, request: str, command: str) -> dict[str, Any]:

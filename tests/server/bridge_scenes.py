@@ -79,10 +79,10 @@ def elicit(schema: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
 def used(tool_id: str, result: str, **given: Any) -> list[dict[str, Any]]:
     """A tool that the model uses, and what came of it."""
     block = {"type": "tool_use", "id": tool_id, "name": "Bash", "input": given}
-    said = {"id": f"msg_{tool_id}", "role": "assistant", "model": "big", "content": [block]}
+    tool_call = {"id": f"msg_{tool_id}", "role": "assistant", "model": "big", "content": [block]}
     back = {"type": "tool_result", "tool_use_id": tool_id, "content": result}
     return [
-        {"line": _line("assistant", said)},
+        {"line": _line("assistant", tool_call)},
         {"line": _line("user", {"role": "user", "content": [back]})},
     ]
 

@@ -132,9 +132,9 @@ async def test_R11_a_call_that_is_asked_about_twice_is_answered_twice_each_as_it
         assert (await stage.act(decide(session, first))).ok
         assert (await stage.act(decide(session, second, "deny"))).ok
         await stage.state(session, "idle")
-        told = stage.answers()
-        assert (told["a"]["behavior"], told["b"]["behavior"]) == ("allow", "deny")
-        assert told["a"]["updatedInput"] == {"command": "make"}
+        received = stage.answers()
+        assert (received["a"]["behavior"], received["b"]["behavior"]) == ("allow", "deny")
+        assert received["a"]["updatedInput"] == {"command": "make"}
 
 
 # T-19
@@ -282,11 +282,11 @@ async def test_R9_no_control_request_passes_as_it_is(served: Served, subtype: st
     for message in raw:
         await client.say(**message)
         assert (await client.hear("error"))["code"] in ("bad_message", "unsupported_message")
-    told = [json.loads(line) for line in log.read_text().splitlines()]
+    received = [json.loads(line) for line in log.read_text().splitlines()]
     assert [
-        each["request"]["subtype"] for each in told if each.get("type") == "control_request"
+        each["request"]["subtype"] for each in received if each.get("type") == "control_request"
     ] == ["initialize"]
-    assert [each for each in told if each.get("type") in ("user", "control_response")] == []
+    assert [each for each in received if each.get("type") in ("user", "control_response")] == []
 
 
 def test_R9_what_a_client_can_ask_for_is_a_closed_list() -> None:

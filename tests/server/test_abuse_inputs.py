@@ -384,9 +384,9 @@ async def test_R9_a_forged_field_stops_the_whole_message(served: Served, tmp_pat
                 await client.say(**forged)
                 answer = await client.hear("error")
                 assert answer["code"] == "bad_message", forged
-    told = [json.loads(line) for line in (tmp_path / "agent.log").read_text().splitlines()]
-    assert [each for each in told if each.get("type") == "user"] == []
-    assert len([each for each in told if each.get("type") == "control_response"]) == 0
+    received = [json.loads(line) for line in (tmp_path / "agent.log").read_text().splitlines()]
+    assert [each for each in received if each.get("type") == "user"] == []
+    assert len([each for each in received if each.get("type") == "control_response"]) == 0
 
 
 @settings(

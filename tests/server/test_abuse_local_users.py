@@ -55,8 +55,8 @@ async def test_R5_another_user_of_this_machine_gets_nothing(served: Served) -> N
     done = await asyncio.to_thread(
         subprocess.run, command, capture_output=True, text=True, timeout=30, check=False
     )
-    said = done.stdout.split()
-    assert said == ["401", "closed"], done
+    results = done.stdout.split()
+    assert results == ["401", "closed"], done
     status, _, _ = await served.http(
         "/api/pair", method="POST", body={"code": code}, origin=served.base
     )

@@ -273,8 +273,8 @@ async def test_R8_an_approver_denies_with_the_fixed_words_only(tmp_path: Path) -
         session, row = await ask(stage, ASKED["permission"])
         common = {"session": session, "request_id": "ask", "input_sha256": row["input_sha256"]}
         for decision in ("deny", "deny_stop", "allow", "always", "deny_always"):
-            said = Decide(**common, decision=decision, message=WORDS)
-            assert (await stage.act(said, APPROVER)).code == "forbidden", decision
+            attempt = Decide(**common, decision=decision, message=WORDS)
+            assert (await stage.act(attempt, APPROVER)).code == "forbidden", decision
         assert stage.answers() == {}
         assert (await stage.act(Decide(**common, decision="deny"), APPROVER)).ok
         await stage.until(lambda: "ask" in stage.answers())
@@ -284,11 +284,11 @@ async def test_R8_an_approver_denies_with_the_fixed_words_only(tmp_path: Path) -
 async def test_R8_an_operator_denies_in_own_words(tmp_path: Path) -> None:
     async with Stage(tmp_path) as stage:
         session, row = await ask(stage, ASKED["permission"])
-        said = Decide(
+        attempt = Decide(
             session=session, request_id="ask", input_sha256=row["input_sha256"],
             decision="deny", message="use pytest",
         )  # fmt: skip
-        assert (await stage.act(said, OPERATOR)).ok
+        assert (await stage.act(attempt, OPERATOR)).ok
         await stage.until(lambda: "ask" in stage.answers())
         assert stage.answers()["ask"]["message"] == "use pytest"
 
@@ -298,8 +298,8 @@ async def test_R8_an_approver_sends_a_plan_back_without_words(tmp_path: Path) ->
         session, row = await ask(stage, ASKED["plan"])
         common = {"session": session, "request_id": "ask", "input_sha256": row["input_sha256"]}
         for approve in (False, True):
-            said = DecidePlan(**common, approve=approve, message=WORDS)
-            assert (await stage.act(said, APPROVER)).code == "forbidden"
+            attempt = DecidePlan(**common, approve=approve, message=WORDS)
+            assert (await stage.act(attempt, APPROVER)).code == "forbidden"
         assert stage.answers() == {}
         assert (await stage.act(DecidePlan(**common, approve=False), APPROVER)).ok
         await stage.until(lambda: "ask" in stage.answers())
@@ -348,12 +348,12 @@ async def test_R8_an_approver_writes_no_text_into_a_form(
         session, row = await ask(stage, ASKED["elicitation"])
         common = {"session": session, "request_id": "form", "input_sha256": row["input_sha256"]}
         for action in ("accept", "decline", "cancel"):
-            said = AnswerElicitation(**common, action=action, content=content)
-            assert (await stage.act(said, APPROVER)).code == "forbidden"
+            attempt = AnswerElicitation(**common, action=action, content=content)
+            assert (await stage.act(attempt, APPROVER)).code == "forbidden"
         assert stage.answers() == {}
         offered = {"sure": True, "count": 3, "color": "red", "size": "s", "tags": ["a", "b"]}
-        said = AnswerElicitation(**common, action="accept", content=offered)
-        assert (await stage.act(said, APPROVER)).ok
+        attempt = AnswerElicitation(**common, action="accept", content=offered)
+        assert (await stage.act(attempt, APPROVER)).ok
         await stage.until(lambda: "form" in stage.answers())
         assert stage.answers()["form"]["content"] == offered
 
@@ -361,8 +361,8 @@ async def test_R8_an_approver_writes_no_text_into_a_form(
 async def test_R8_an_operator_fills_in_a_form_in_own_words(tmp_path: Path) -> None:
     async with Stage(tmp_path) as stage:
         session, row = await ask(stage, ASKED["elicitation"])
-        said = AnswerElicitation(
+        attempt = AnswerElicitation(
             session=session, request_id="form", input_sha256=row["input_sha256"],
             action="accept", content={"name": "Ada"},
         )  # fmt: skip
-        assert (await stage.act(said, OPERATOR)).ok
+        assert (await stage.act(attempt, OPERATOR)).ok

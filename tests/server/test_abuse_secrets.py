@@ -65,28 +65,28 @@ def http(base: str, path: str, body: bytes | None = None, **headers: str) -> tup
 
 async def misuse(base: str, token: str) -> list[bytes]:
     """Bring each canary in by its channel; gives the answers."""
-    told = CANARIES
+    canaries = CANARIES
     answers = []
     for path, headers in (
-        ("/api/sessions", {"Authorization": f"Bearer {told['a token that was guessed']}"}),
-        (f"/api/sessions?token={told['a token in an address']}", {}),
-        ("/api/sessions", {"Cookie": f"token={told['a token in a cookie']}"}),
-        (f"/api/files?path=/{told['a path']}", {"Authorization": f"Bearer {token}"}),
-        (f"/{told['a path']}.js", {}),
-        ("/api/health", {"Authorization": f"Bearer {token}", "X-Secret": told["a header"]}),
+        ("/api/sessions", {"Authorization": f"Bearer {canaries['a token that was guessed']}"}),
+        (f"/api/sessions?token={canaries['a token in an address']}", {}),
+        ("/api/sessions", {"Cookie": f"token={canaries['a token in a cookie']}"}),
+        (f"/api/files?path=/{canaries['a path']}", {"Authorization": f"Bearer {token}"}),
+        (f"/{canaries['a path']}.js", {}),
+        ("/api/health", {"Authorization": f"Bearer {token}", "X-Secret": canaries["a header"]}),
     ):
         answers.append((await asyncio.to_thread(http, base, path, None, **headers))[1])
-    wrong = json.dumps({"code": told["a wrong code"], "name": "x"}).encode()
+    wrong = json.dumps({"code": canaries["a wrong code"], "name": "x"}).encode()
     answers.append((await asyncio.to_thread(http, base, "/api/pair", wrong, Origin=base))[1])
     url = base.replace("http", "ws")
     for message in (
         {
             "type": "hello",
             "protocol": 1,
-            "token": told["a token in a first message"],
+            "token": canaries["a token in a first message"],
             "client": "c",
         },
-        {"type": told["a message nobody understands"], "token": told["a header"]},
+        {"type": canaries["a message nobody understands"], "token": canaries["a header"]},
     ):
         async with websockets.connect(url + "/ws", proxy=None) as socket:
             await socket.send(json.dumps(message))
@@ -94,7 +94,7 @@ async def misuse(base: str, token: str) -> list[bytes]:
     with pytest.raises(websockets.InvalidStatus):
         await websockets.connect(
             url + "/bridge",
-            subprotocols=[f"fairlead.token.{told['a token in a subprotocol']}"],  # type: ignore[list-item]
+            subprotocols=[f"fairlead.token.{canaries['a token in a subprotocol']}"],  # type: ignore[list-item]
             proxy=None,
         )
     return answers
@@ -190,10 +190,10 @@ def test_R12_tracebacks_and_arguments_pass_the_same_way() -> None:
         raise ValueError("Authorization: Bearer in-the-exception")
     except ValueError:
         log.exception("failed for %s", {"token": "in-the-arguments"})
-    said = stream.getvalue()
-    assert "Traceback" in said
-    assert "in-the-exception" not in said
-    assert "in-the-arguments" not in said
+    written = stream.getvalue()
+    assert "Traceback" in written
+    assert "in-the-exception" not in written
+    assert "in-the-arguments" not in written
 
 
 def test_R12_everything_that_is_logged_goes_through_one_handler() -> None:

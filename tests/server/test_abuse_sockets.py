@@ -208,7 +208,7 @@ async def test_R14_messages_that_come_all_at_once_are_carried_out_in_order_and_n
         kind, payload = await client.hear()
         message = json.loads(payload) if kind == 1 else {}
         heard += [message["message"]] if message.get("type") == "error" else []
-    assert [f"nothing {n}'" in said for n, said in enumerate(heard)] == [True] * 150
+    assert [f"nothing {n}'" in problem for n, problem in enumerate(heard)] == [True] * 150
     client.close()
 
 

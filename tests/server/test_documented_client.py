@@ -32,6 +32,6 @@ async def test_thirty_lines_start_a_session_approve_a_tool_and_print_the_answer(
         stderr=asyncio.subprocess.PIPE,
     )
     async with asyncio.timeout(30):
-        said, complaint = await child.communicate()
+        output, complaint = await child.communicate()
     assert child.returncode == 0, complaint.decode()
-    assert said.decode() == "done\n"
+    assert output.decode() == "done\n"

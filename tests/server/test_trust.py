@@ -59,8 +59,8 @@ async def test_B54_a_session_in_a_hostile_repository_is_refused_with_the_whole_l
             ("settings.json", "permissions.allow"),
             (".mcp.json", "server evil"),
         }
-        told = json.dumps(refused.result["commands"])
-        assert f"touch {tmp_path}/marks/project-SessionStart" in told
+        command_list = json.dumps(refused.result["commands"])
+        assert f"touch {tmp_path}/marks/project-SessionStart" in command_list
         assert stage.registry.sessions.rows == {}, "no session was made"
         assert not stage.log.exists(), "and no CLI was started"
 
@@ -197,8 +197,8 @@ async def test_B54_only_an_operator_or_an_owner_can_trust(tmp_path: Path, role: 
     async with Stage(tmp_path) as stage:
         hostile(stage.project, tmp_path / "marks")
         refused = await stage.act(wanted(stage))
-        said = await stage.act(answer(stage, refused), device(role, role))
-        assert said.code == "forbidden"
+        outcome = await stage.act(answer(stage, refused), device(role, role))
+        assert outcome.code == "forbidden"
         assert (await stage.act(answer(stage, refused), device("operator", "phone"))).ok
 
 

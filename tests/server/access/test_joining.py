@@ -27,9 +27,9 @@ async def at_the_door(
     """An owner, and what a phone is told that came with the owner's code."""
     owner = {"authorization": f"Bearer {await served.token()}"}
     _, made = await post(served, "/api/codes", {"role": role}, **owner)
-    status, told = await post(served, "/api/pair", {"code": made["code"], "name": "A phone"})
+    status, pairing = await post(served, "/api/pair", {"code": made["code"], "name": "A phone"})
     assert status == 202
-    return owner, told
+    return owner, pairing
 
 
 async def waiting(served: Served, owner: dict[str, str]) -> list[dict[str, Any]]:
@@ -40,16 +40,16 @@ async def waiting(served: Served, owner: dict[str, str]) -> list[dict[str, Any]]
 
 
 async def test_B41_an_owner_sees_who_asks_to_join_and_lets_it_in(served: Served) -> None:
-    owner, told = await at_the_door(served)
+    owner, pairing = await at_the_door(served)
     (row,) = await waiting(served, owner)
     assert (row["name"], row["role"], row["address"]) == ("A phone", "approver", "127.0.0.1")
-    assert row["number"] == told["number"]
-    assert told["token"] not in json.dumps(row)
-    assert (await post(served, "/api/pair", {"token": told["token"]}))[0] == 202
+    assert row["number"] == pairing["number"]
+    assert pairing["token"] not in json.dumps(row)
+    assert (await post(served, "/api/pair", {"token": pairing["token"]}))[0] == 202
     assert (await post(served, f"/api/joining/{row['id']}", {"allow": True}, **owner))[0] == 200
-    status, paired = await post(served, "/api/pair", {"token": told["token"]})
+    status, paired = await post(served, "/api/pair", {"token": pairing["token"]})
     assert (status, paired["role"], paired["device"]) == (200, "approver", row["id"])
-    here = {"authorization": f"Bearer {told['token']}"}
+    here = {"authorization": f"Bearer {pairing['token']}"}
     assert (await served.http("/api/sessions", **here))[0] == 200
     rows = served.service.registry.lobby.section("devices")
     assert row["id"] in json.dumps([each.id for each in rows])
@@ -57,8 +57,8 @@ async def test_B41_an_owner_sees_who_asks_to_join_and_lets_it_in(served: Served)
 
 
 async def test_B41_a_token_at_the_door_opens_nothing(served: Served) -> None:
-    owner, told = await at_the_door(served, "owner")
-    here = {"authorization": f"Bearer {told['token']}"}
+    owner, pairing = await at_the_door(served, "owner")
+    here = {"authorization": f"Bearer {pairing['token']}"}
     assert (await served.http("/api/sessions", **here))[0] == 401
     (row,) = await waiting(served, owner)
     assert (await post(served, f"/api/joining/{row['id']}", {"allow": True}, **here))[0] == 401
@@ -71,25 +71,25 @@ async def test_B41_a_token_at_the_door_opens_nothing(served: Served) -> None:
 
 
 async def test_B41_who_is_turned_away_stays_outside(served: Served) -> None:
-    owner, told = await at_the_door(served)
+    owner, pairing = await at_the_door(served)
     (row,) = await waiting(served, owner)
     assert (await post(served, f"/api/joining/{row['id']}", {"allow": False}, **owner))[0] == 200
-    status, said = await post(served, "/api/pair", {"token": told["token"]})
+    status, said = await post(served, "/api/pair", {"token": pairing["token"]})
     assert (status, said["message"]) == (401, "This device was not confirmed. Pair it again.")
     again = await post(served, f"/api/joining/{row['id']}", {"allow": True}, **owner)
     assert again[0] == 404
-    here = {"authorization": f"Bearer {told['token']}"}
+    here = {"authorization": f"Bearer {pairing['token']}"}
     assert (await served.http("/api/sessions", **here))[0] == 401
 
 
 async def test_B41_of_two_owners_one_lets_it_in(served: Served) -> None:
-    owner, told = await at_the_door(served)
+    owner, pairing = await at_the_door(served)
     (row,) = await waiting(served, owner)
     answers = await asyncio.gather(
         *(post(served, f"/api/joining/{row['id']}", {"allow": True}, **owner) for _ in range(5))
     )
     assert sorted(status for status, _ in answers) == [200, 404, 404, 404, 404]
-    assert (await post(served, "/api/pair", {"token": told["token"]}))[0] == 200
+    assert (await post(served, "/api/pair", {"token": pairing["token"]}))[0] == 200
 
 
 async def test_B41_nobody_waits_for_ever_and_not_too_many_wait(tmp_path: Path) -> None:

@@ -70,8 +70,8 @@ async def test_B21_of_two_requests_about_one_call_an_answer_means_the_one_that_w
     await client.say(type="reject", id=request["toolUseId"])
     assert (await client.hear("result"))["subtype"] == "success"
     log = (served.project.parent / "agent.log").read_text().splitlines()
-    told = [json.loads(line) for line in log if '"control_response"' in line]
-    assert [each["response"]["response"]["behavior"] for each in told] == ["allow", "deny"]
+    responses = [json.loads(line) for line in log if '"control_response"' in line]
+    assert [each["response"]["response"]["behavior"] for each in responses] == ["allow", "deny"]
 
 
 async def test_B21_sessions_are_listed_stopped_and_resumed(served: Served) -> None:

@@ -130,10 +130,10 @@ def test_R14_the_cost_of_a_change_does_not_grow_with_the_session() -> None:
         before = time.thread_time()
         for number in range(first, first + count):
             changes: Any = [{"op": "add", "to": "items", "row": row(number), "before": None}]
-            told = view.take(
+            events = view.take(
                 Changes(document="s", from_seq=number, seq=number + 1, changes=changes)
             )
-            assert [message["type"] for message in told][:1] == ["stream_delta"]
+            assert [message["type"] for message in events][:1] == ["stream_delta"]
         return time.thread_time() - before
 
     first = cost(0, 1_000)
@@ -145,5 +145,5 @@ def test_R14_the_cost_of_a_change_does_not_grow_with_the_session() -> None:
         {"op": "remove", "to": "items", "id": "i6"},
         {"op": "add", "to": "items", "row": row(9_000), "before": "i7"},
     ]
-    told = view.take(Changes(document="s", from_seq=1, seq=2, changes=late))
-    assert [message["type"] for message in told] == ["stream_delta", "assistant"]
+    events = view.take(Changes(document="s", from_seq=1, seq=2, changes=late))
+    assert [message["type"] for message in events] == ["stream_delta", "assistant"]

@@ -102,9 +102,9 @@ async def go_on(store: SqliteStore, cli: CliSessions, cli_id: str) -> None:
         "type": "result", "uuid": "r1", "session_id": cli_id, "total_cost_usd": 0.00868,
         "modelUsage": usage,
     }  # fmt: skip
-    told = {name: {**figures, "inputTokens": 100, "outputTokens": 42, "costUSD": 0.00124}
+    usage_by_model = {name: {**figures, "inputTokens": 100, "outputTokens": 42, "costUSD": 0.00124}
             for name, figures in usage.items()}  # fmt: skip
-    line["model_usage_since_last_result"] = told
+    line["model_usage_since_last_result"] = usage_by_model
     started = event_of(ProcessStarted(resumed=cli_id), at)
     await store.append("ours", [started, NewEvent(OUT, json.dumps(line).encode(), at + 5)])
 

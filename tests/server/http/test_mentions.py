@@ -72,15 +72,15 @@ async def test_B52_the_composer_asks_before_it_sends(served: Served) -> None:
         )
         return status, json.loads(answer)
 
-    status, told = await ask(text="@a.txt @/etc/passwd", session=session)
+    status, attached = await ask(text="@a.txt @/etc/passwd", session=session)
     assert status == 200
-    assert [(each["kind"], each["inside"]) for each in told["mentions"]] == [
+    assert [(each["kind"], each["inside"]) for each in attached["mentions"]] == [
         ("file", True),
         ("file", False),
     ]
-    assert told["mentions"][0]["path"] == str(served.project / "a.txt")
-    status, told = await ask(text="@a.txt", cwd=str(served.project))
-    assert told["mentions"][0]["size"] == 3
+    assert attached["mentions"][0]["path"] == str(served.project / "a.txt")
+    status, attached = await ask(text="@a.txt", cwd=str(served.project))
+    assert attached["mentions"][0]["size"] == 3
     assert (await ask(text="@a.txt", cwd="/etc"))[0] == 403
     assert (await ask(text="@a.txt", session="none"))[0] == 404
     assert (await ask("approver", text="@a.txt", session=session))[0] == 403

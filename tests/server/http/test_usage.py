@@ -51,8 +51,8 @@ def test_the_sums_are_those_of_the_transcripts_ledger() -> None:
 
 
 def result(total: float, uuid: str, **models: dict[str, Any]) -> bytes:
-    told = {"type": "result", "uuid": uuid, "total_cost_usd": total, "modelUsage": models}
-    return json.dumps(told).encode()
+    result_line = {"type": "result", "uuid": uuid, "total_cost_usd": total, "modelUsage": models}
+    return json.dumps(result_line).encode()
 
 
 def usage_of(cost: float, tokens: int) -> dict[str, Any]:

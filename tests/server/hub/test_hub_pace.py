@@ -137,15 +137,15 @@ def test_what_waits_for_an_answer_is_urgent_for_its_followers_alone() -> None:
     paper = Paper(1)
     hub.attach(TALK, paper, seq=0, epoch="e", item_ids=paper.ids)
     hub.subscribe("a", TALK)
-    told: list[str] = []
-    hub.on_urgent = lambda: told.append("urgent")
+    calls: list[str] = []
+    hub.on_urgent = lambda: calls.append("urgent")
     hub.publish(TALK, 1, [Append("items", "i0", "text", 0, "x")])
-    assert (told, hub.urgent()) == ([], [])
+    assert (calls, hub.urgent()) == ([], [])
     hub.publish(TALK, 2, [Add("pending", {"id": "p"})])
-    assert (told, hub.urgent()) == (["urgent"], ["a"])
+    assert (calls, hub.urgent()) == (["urgent"], ["a"])
     assert hub.urgent() == []
     board.change()
-    assert told == ["urgent"]
+    assert calls == ["urgent"]
 
 
 def test_an_ack_of_somebody_who_keeps_up_wakes_nobody() -> None:

@@ -124,8 +124,8 @@ async def test_B43_a_file_is_forked_up_to_the_message_that_was_named(tmp_path: P
         cli_file(stage, cli_id, str(stage.project))
         await stage.until(lambda: cli_id in stage.lobby("sessions"))
         assert stage.registry.sessions.cli is not None
-        told = await stage.registry.sessions.cli.transcript(cli_id)
-        question = told.items[0]
+        original = await stage.registry.sessions.cli.transcript(cli_id)
+        question = original.items[0]
         result = await stage.act(Fork(session=cli_id, at=question.id))
         assert result.ok, result
         forked = await stage.registry.sessions.load(result.result["session"])
@@ -133,7 +133,7 @@ async def test_B43_a_file_is_forked_up_to_the_message_that_was_named(tmp_path: P
         assert "an old question" in texts
         assert "an old answer" not in texts
         await stage.until(lambda: stage.told("argv"))
-        line = told.line_of(question.id)
+        line = original.line_of(question.id)
         assert f"--resume-session-at={line}" in stage.told("argv")[0]["argv"]
         refused = await stage.act(Fork(session=cli_id, at="no-such-item"))
         assert refused.code == "not_found"

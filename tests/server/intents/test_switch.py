@@ -23,9 +23,9 @@ def init(**fields: Any) -> dict[str, Any]:
     return {"line": {"type": "system", "subtype": "init", "model": "opus", "tools": [], **fields}}
 
 
-async def started(stage: Stage, **told: Any) -> str:
+async def started(stage: Stage, **init_fields: Any) -> str:
     session = await stage.new()
-    await stage.say(session, init(**told), {"reply": {"apply_flag_settings": {}}})
+    await stage.say(session, init(**init_fields), {"reply": {"apply_flag_settings": {}}})
     await stage.until(lambda: fast_mode(stage, session)[0] and not stage.live(session).busy)
     return session
 
@@ -66,7 +66,7 @@ async def test_the_next_process_of_a_session_starts_in_its_fast_mode(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("told", "code", "words"),
+    ("init_fields", "code", "words"),
     [
         ({"fast_mode_state": "off"}, "not_found", "has no fast mode"),
         (
@@ -77,10 +77,10 @@ async def test_the_next_process_of_a_session_starts_in_its_fast_mode(tmp_path: P
     ],
 )
 async def test_a_fast_mode_that_cannot_be_had_is_refused_with_the_reason(
-    tmp_path: Path, told: dict[str, Any], code: str, words: str
+    tmp_path: Path, init_fields: dict[str, Any], code: str, words: str
 ) -> None:
     async with Stage(tmp_path) as stage:
-        session = await started(stage, **told)
+        session = await started(stage, **init_fields)
         result = await stage.act(SetFastMode(session=session, on=True))
         assert (result.ok, result.code) == (False, code)
         assert words in (result.message or "")

@@ -24,13 +24,13 @@ def prompts(stage: Stage) -> list[dict[str, Any]]:
 async def test_B50_a_prompt_is_verbatim_unless_a_person_typed_it(
     tmp_path: Path, verbatim: bool | None
 ) -> None:
-    said: dict[str, Any] = {} if verbatim is None else {"verbatim": verbatim}
+    fields: dict[str, Any] = {} if verbatim is None else {"verbatim": verbatim}
     async with Stage(tmp_path) as stage:
-        begun = await stage.act(NewSession(cwd=str(stage.project), prompt=TEXT, **said))
+        begun = await stage.act(NewSession(cwd=str(stage.project), prompt=TEXT, **fields))
         session = begun.result["session"]
         await stage.until(lambda: len(stage.live(session).transcript.turns) == 1)
         await stage.state(session, "idle")
-        sent = await stage.act(Send(session=session, text=TEXT, uuid=str(uuid.uuid4()), **said))
+        sent = await stage.act(Send(session=session, text=TEXT, uuid=str(uuid.uuid4()), **fields))
         assert sent.ok, sent
         await stage.until(lambda: len(prompts(stage)) == 2)
         await stage.state(session, "idle")

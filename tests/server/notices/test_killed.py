@@ -40,9 +40,9 @@ async def run(folder: Path, endpoint: str, browser: Browser, moment: str) -> tup
         env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     async with asyncio.timeout(PATIENCE_S):
-        said, _ = await program.communicate()
+        output, _ = await program.communicate()
     assert program.returncode is not None
-    return program.returncode, said.decode().splitlines()
+    return program.returncode, output.decode().splitlines()
 
 
 @pytest.mark.parametrize(("moment", "times"), MOMENTS, ids=[name for name, _ in MOMENTS])
@@ -51,11 +51,11 @@ async def test_B93_a_kill_at_any_moment_neither_loses_nor_repeats_a_notice(
 ) -> None:
     browser = Browser()
     async with PushService(lambda: NOW) as push:
-        code, said = await run(tmp_path / "data", push.endpoint(), browser, moment)
-        assert (code, said[-1]) == ((0, "done") if moment == "none" else (-9, moment))
+        code, output = await run(tmp_path / "data", push.endpoint(), browser, moment)
+        assert (code, output[-1]) == ((0, "done") if moment == "none" else (-9, moment))
         for _ in range(2):  # The second start finds nothing left to do.
-            code, said = await run(tmp_path / "data", push.endpoint(), browser, "none")
-            assert (code, said[-1]) == (0, "done")
+            code, output = await run(tmp_path / "data", push.endpoint(), browser, "none")
+            assert (code, output[-1]) == (0, "done")
         messages: list[dict[str, Any]] = [browser.read(body) for _, body in push.received]
         assert len(messages) == times
         # The same number: the browser shows it once (U119).

@@ -34,9 +34,9 @@ async def run(folder: Path, moment: str) -> tuple[int, list[str]]:
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path])},
     )  # fmt: skip
     async with asyncio.timeout(PATIENCE_S):
-        said, _ = await program.communicate()
+        output, _ = await program.communicate()
     assert program.returncode is not None
-    return program.returncode, said.decode().splitlines()
+    return program.returncode, output.decode().splitlines()
 
 
 def prompts(folder: Path) -> list[str]:
@@ -50,13 +50,13 @@ def prompts(folder: Path) -> list[str]:
 async def test_B106_a_kill_at_any_moment_neither_loses_nor_repeats_a_run(
     tmp_path: Path, moment: str
 ) -> None:
-    code, said = await run(tmp_path, moment)
-    assert code == (0 if moment == "none" else -9), said
+    code, output = await run(tmp_path, moment)
+    assert code == (0 if moment == "none" else -9), output
     for _ in range(2):  # The second start finds nothing left to do.
-        code, said = await run(tmp_path, "none")
-        assert code == 0, said
+        code, output = await run(tmp_path, "none")
+        assert code == 0, output
     assert prompts(tmp_path) == ["do it"]
-    state, _, outcome = said[-1].partition(" ")
+    state, _, outcome = output[-1].partition(" ")
     assert state == "done"
     assert outcome in ("success", "host_stopped")
 
@@ -71,10 +71,10 @@ def forget_that_the_session_runs(folder: Path) -> None:
 
 
 async def test_B106_a_prompt_that_a_kill_left_in_the_queue_is_sent_once(tmp_path: Path) -> None:
-    code, said = await run(tmp_path, "act 1 after")
-    assert code == -9, said
+    code, output = await run(tmp_path, "act 1 after")
+    assert code == -9, output
     forget_that_the_session_runs(tmp_path)
-    code, said = await run(tmp_path, "none")
-    assert code == 0, said
+    code, output = await run(tmp_path, "none")
+    assert code == 0, output
     assert prompts(tmp_path) == ["do it"]
-    assert said[-1] == "done success"
+    assert output[-1] == "done success"

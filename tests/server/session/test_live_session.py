@@ -144,22 +144,22 @@ async def test_what_is_wanted_is_refused_and_what_happened_waits_when_the_store_
 
 async def test_a_flood_that_cannot_be_stored_is_stopped_and_goes_on_when_it_can() -> None:
     gate = Gate()
-    told: list[str] = []
+    calls: list[str] = []
     limits = Limits(unstored_bytes=10_000)
     journal = Journal(
         "s",
         gate,
         lambda last, batch: None,
         limits,
-        on_full=lambda: told.append("full"),
-        on_room=lambda: told.append("room"),
+        on_full=lambda: calls.append("full"),
+        on_room=lambda: calls.append("room"),
     )
     for n in range(200):
         journal.note([fact(n)], 0.0)
-    assert told == ["full"]
+    assert calls == ["full"]
     gate.open.set()
     await journal.flush()
-    assert told == ["full", "room"]
+    assert calls == ["full", "room"]
     assert journal.bytes == 0
     await journal.close()
 

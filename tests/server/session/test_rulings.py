@@ -184,8 +184,8 @@ async def test_a_choice_names_calls_of_this_session_that_it_would_have_let_throu
         {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}
         for number, command in enumerate(("make test", "ls", "make clean"))
     ]
-    said = {"id": "m", "role": "assistant", "model": "big", "content": calls}
-    line = {"type": "assistant", "message": said, "parent_tool_use_id": None}
+    reply = {"id": "m", "role": "assistant", "model": "big", "content": calls}
+    line = {"type": "assistant", "message": reply, "parent_tool_use_id": None}
     async with Stage(tmp_path) as stage:
         session = await stage.new()
         await stage.say(session, {"line": line}, ask(suggestions=[RULE]), WAIT)
@@ -239,9 +239,9 @@ async def test_a_denial_can_end_the_turn(tmp_path: Path) -> None:
     async with Stage(tmp_path) as stage:
         session, row = await asked(stage)
         assert (await stage.act(decide(session, row, "deny_stop"), APPROVER)).ok
-        said = await answer(stage)
-        assert (said["behavior"], said["interrupt"]) == ("deny", True)
-        assert said["message"]
+        reply = await answer(stage)
+        assert (reply["behavior"], reply["interrupt"]) == ("deny", True)
+        assert reply["message"]
 
 
 async def test_questions_are_answered_by_their_text(tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ def test_T93_a_task_tells_how_it_ended(state: str, line: Any) -> None:
 
 
 def test_T93_the_first_end_counts_unless_it_did_not_say_how() -> None:
-    told = {"task_id": "a1", "status": "completed"}
+    notification = {"task_id": "a1", "status": "completed"}
     story = started().cli(
-        system("background_tasks_changed", tasks=[]), system("task_notification", **told)
+        system("background_tasks_changed", tasks=[]), system("task_notification", **notification)
     )
     assert only(story).state == "completed"
     story.cli(system("task_updated", task_id="a1", patch={"status": "failed"}))

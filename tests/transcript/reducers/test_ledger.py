@@ -138,8 +138,8 @@ def test_T102_old_clis_print_it_as_markdown() -> None:
 
 @pytest.mark.parametrize("version", ["2.1.29", "2.1.38", "2.1.120", "2.1.220", "2.1.325"])
 def test_T102_every_version_is_understood(version: str) -> None:
-    told = stream(f"{version}/slash_local")
-    seen = [fold(told[:number]).ledger.context for number in range(len(told))]
+    messages = stream(f"{version}/slash_local")
+    seen = [fold(messages[:number]).ledger.context for number in range(len(messages))]
     measured = [entry for entry in seen if entry is not None and entry["source"] != "usage"]
     assert measured
     assert measured[0]["window"] in (200_000, 1_000_000)

@@ -244,9 +244,9 @@ def test_T139_a_stop_that_the_cli_refused_stopped_nothing() -> None:
 @pytest.mark.parametrize("version", ["2.1.38", "2.1.325"])
 def test_T83_two_reads_wait_at_once_in_real_life(version: str) -> None:
     most = 0
-    told = stream(f"{version}/perm_parallel_reads")
-    for number in range(len(told)):
-        most = max(most, len(fold(told[: number + 1]).pending))
+    messages = stream(f"{version}/perm_parallel_reads")
+    for number in range(len(messages)):
+        most = max(most, len(fold(messages[: number + 1]).pending))
     assert most == 2
 
 

@@ -115,8 +115,8 @@ def test_T109_with_its_result_a_turn_is_over_though_the_cli_says_so_only_later()
 
 
 def test_T109_a_result_that_announces_more_turns_leaves_the_cli_running() -> None:
-    said = system("session_state_changed", state="running")
-    story = Story().cli(said, init(), result(queued_turn_count=1))
+    change = system("session_state_changed", state="running")
+    story = Story().cli(change, init(), result(queued_turn_count=1))
     assert story.state == "thinking"
 
 

@@ -80,15 +80,18 @@ async def test_S41_nothing_is_forgotten_before_all_files_were_looked_at(tmp_path
 async def test_B39_the_search_index_tells_its_progress(tmp_path: Path) -> None:
     for name in REAL[:3]:
         write_files(tmp_path / "projects", name)
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     async with SqliteStore(tmp_path / "data") as store:
         cli = CliSessions(tmp_path / "projects", store)
         await cli.refresh()
         index = index_of(
-            cli, store, tmp_path / "data", progress=lambda done, total: told.append((done, total))
+            cli,
+            store,
+            tmp_path / "data",
+            progress=lambda done, total: reported.append((done, total)),
         )
         count = await index.catch_up()
-    assert told == [(number, count) for number in range(1, count + 1)]
+    assert reported == [(number, count) for number in range(1, count + 1)]
 
 
 async def test_B39_the_first_list_tells_its_progress_to_everybody(tmp_path: Path) -> None:
