@@ -47,8 +47,8 @@ class Desk:
         async with asyncio.timeout(2 * TURN_S):
             while True:  # The snapshot of a session is what its clients see.
                 await self.client.say(type="open", document=session)
-                told = await self.client.hear("snapshot", document=session)
-                over = [turn for turn in told["state"]["turns"] if turn["outcome"]]
+                document = await self.client.hear("snapshot", document=session)
+                over = [turn for turn in document["state"]["turns"] if turn["outcome"]]
                 if len(over) >= count:
                     assert over[-1]["outcome"] == "success", over[-1]
                     return

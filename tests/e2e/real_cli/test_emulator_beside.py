@@ -58,8 +58,8 @@ def beside(
 
 def bones(given: dict[str, Any]) -> tuple[str, list[str], dict[str, Any]]:
     """Of a hook's input: its event, the names of its fields, and the values that tell."""
-    told = {name: given[name] for name in TOLD if name in given}
-    return given["hook_event_name"], sorted(given), told
+    named = {name: given[name] for name in TOLD if name in given}
+    return given["hook_event_name"], sorted(given), named
 
 
 @EMULATED
@@ -73,11 +73,11 @@ async def test_E23_hooks_of_the_host_are_called_in_the_same_order_with_the_same_
         events = {event: [{"hookCallbackIds": [event]}] for event in EVENTS}
         await host.request("initialize", hooks=events)
         await host.turn("go")
-        told = [_said(await host.turn("/compact")) for _ in range(2)]
+        compacted = [_said(await host.turn("/compact")) for _ in range(2)]
         if host.is_new:
             await host.turn("/clear")
         await host.turn("again")
-        return [bones(given) for given in host.hooks], told
+        return [bones(given) for given in host.hooks], compacted
 
     on_cli, emulated = await beside.play(scenario, replies=[AGENT, INSIDE])
     assert emulated == on_cli
@@ -103,7 +103,7 @@ class _Obstinate:
 def _said(lines: list[dict[str, Any]]) -> list[Any]:
     """What a host sees of a compaction."""
     kept = ("status", "compact_result", "compact_error", "result")
-    told = [
+    states = [
         (line.get("subtype") or line["type"], [line[name] for name in kept if name in line])
         for line in lines
         if line["type"] in ("system", "result")
@@ -113,7 +113,7 @@ def _said(lines: list[dict[str, Any]]) -> list[Any]:
         for line in lines
         if line["type"] == "user" and "Compacted" in str(line["message"]["content"])
     ]
-    return [told, notes]
+    return [states, notes]
 
 
 @EMULATED
@@ -148,8 +148,8 @@ async def test_E23_a_command_in_the_background_can_be_watched(beside: Beside, cl
 
     async def scenario(host: Host) -> Any:
         os.mkfifo(host.project / "go.fifo")
-        ((told, _),) = host.results(await host.turn("go"))
-        output = Path(told.split("written to: ")[1].split(". You will")[0])
+        ((text, _),) = host.results(await host.turn("go"))
+        output = Path(text.split("written to: ")[1].split(". You will")[0])
         seen: list[Any] = [await asyncio.to_thread(_holds, output, "oops")]
         seen += host.results(await host.turn("look"))
         with (host.project / "go.fifo").open("w") as gate:
@@ -157,8 +157,8 @@ async def test_E23_a_command_in_the_background_can_be_watched(beside: Beside, cl
         seen.append(await asyncio.to_thread(_holds, output, "code 3" if host.is_new else "two"))
         if host.is_new:
             await host.until("result")
-            told = await host.request("get_task_output", task_id=output.stem)
-            seen.append(told["output"])
+            answer = await host.request("get_task_output", task_id=output.stem)
+            seen.append(answer["output"])
         return seen
 
     command = "echo one; sleep 0.1; echo oops >&2; read x < go.fifo; echo two; exit 3"

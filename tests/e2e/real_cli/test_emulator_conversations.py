@@ -12,7 +12,7 @@ from fairlead.model_api.api import ModelApi
 from fairlead.model_api.replies import Reply, reply, tool, use
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.beside import Beside, Host, Said
-from tests.e2e.real_cli.told import told
+from tests.e2e.real_cli.comparable import comparable
 
 EMULATED = pytest.mark.parametrize("cli", ["2.1.38", "2.1.325"], indirect=True)
 
@@ -37,7 +37,7 @@ def beside(
 
 async def one_turn(host: Host) -> list[str]:
     await host.turn("go")
-    return told(host.process.seen, host.project, without=("run_id", "task_id"))
+    return comparable(host.process.seen, host.project, without=("run_id", "task_id"))
 
 
 @EMULATED
@@ -115,7 +115,7 @@ async def test_E23_a_compaction_asked_for_is_told_alike(beside: Beside) -> None:
             "logical_parent_uuid",
             "num_turns",
         )  # 2.1.38 counts what it summarised
-        return told(lines, host.project, without=without)
+        return comparable(lines, host.project, without=without)
 
     flags = ("--replay-user-messages",)
     on_cli, emulated = await beside.play(scenario, replies=[Said(reply("one"))], flags=flags)

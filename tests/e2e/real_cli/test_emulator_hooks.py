@@ -13,7 +13,7 @@ from fairlead.model_api.api import ModelApi
 from fairlead.model_api.replies import reply, use
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.beside import Beside, Host, Said
-from tests.e2e.real_cli.told import told
+from tests.e2e.real_cli.comparable import comparable
 
 EMULATED = pytest.mark.parametrize("cli", ["2.1.38", "2.1.325"], indirect=True)
 NEW = pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)
@@ -59,7 +59,7 @@ def hooked(
                     refusal = {"subtype": "error", "request_id": own, "error": error}
                     host.process.send({"type": "control_response", "response": refusal})
         without = OLD_COUNT.get((host.version, event), ())
-        return told(host.process.seen, host.project, without=without)
+        return comparable(host.process.seen, host.project, without=without)
 
     return scenario
 

@@ -191,9 +191,9 @@ async def test_hooks_add_context_block_prompts_and_keep_the_model_going(
         assert not stage.model.requests
         file = str(stage.project / "a.txt")
         worked = await stage.use(session, "Write", file_path=file, content="x")
-    told = one_of(Result, blocked)
-    assert told.ok
-    assert ("we do not talk of that" in told.text) == (cli.key >= (2, 1, 220))
+    outcome = one_of(Result, blocked)
+    assert outcome.ok
+    assert ("we do not talk of that" in outcome.text) == (cli.key >= (2, 1, 220))
     assert "the file is for Ada" in str(stage.model.requests[1].messages)
     assert "you forgot the tests" in str(stage.model.requests[2].messages)
     synthetic = [line.text for line in all_of(User, worked) if line.is_synthetic]

@@ -110,8 +110,8 @@ async def test_the_permission_mode_changes_at_once_and_in_the_next_init(
     twice = has(cli, Feature.DOUBLE_MODE_ANSWER)
     ids = [answer.response.request_id for answer in witness.all_of(ControlResponse)]
     assert [ids.count(one) for one in dict.fromkeys(ids)][1:3] == [2 if twice else 1] * 2
-    told = [status.permission_mode for status in witness.all_of(Status) if status.permission_mode]
-    assert ("acceptEdits" in told) is not twice
+    modes = [status.permission_mode for status in witness.all_of(Status) if status.permission_mode]
+    assert ("acceptEdits" in modes) is not twice
 
 
 async def test_bypass_is_refused_where_the_version_wants_a_flag_for_it(

@@ -19,12 +19,12 @@ MARKER = "[Request interrupted by user"
 
 def check_interrupted(result: Result, cli: RealCli, *reasons: str) -> None:
     """CLI-203: is_error and errors differ between versions, so both are checked."""
-    told = has(cli, Feature.INTERRUPT_IS_ERROR)
+    reports_error = has(cli, Feature.INTERRUPT_IS_ERROR)
     assert result.subtype == "error_during_execution"
     assert not result.ok
-    assert result.is_error is told
-    assert result.terminal_reason in (reasons if told else (None,))
-    assert bool(result.errors) is told
+    assert result.is_error is reports_error
+    assert result.terminal_reason in (reasons if reports_error else (None,))
+    assert bool(result.errors) is reports_error
 
 
 async def test_an_interrupt_when_idle_is_answered_and_ends_nothing(

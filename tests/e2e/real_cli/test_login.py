@@ -15,11 +15,11 @@ async def test_a_cli_with_a_key_is_logged_in_and_one_without_is_not(
     executable = str(cli.executable)
     version = await version_of(executable, cli_env)
     keyless = {name: value for name, value in cli_env.items() if name != "ANTHROPIC_API_KEY"}
-    told = (
+    states = (
         await is_logged_in(executable, version, cli_env),
         await is_logged_in(executable, version, keyless),
     )
-    assert told == ((True, False) if version.has(Feature.AUTH_STATUS) else (None, None))
+    assert states == ((True, False) if version.has(Feature.AUTH_STATUS) else (None, None))
 
 
 @pytest.mark.only(before="2.1.120")

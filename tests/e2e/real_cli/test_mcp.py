@@ -37,7 +37,7 @@ def allowed(*servers: str) -> ToolRules:
     return ToolRules(allowed=[f"mcp__{server}" for server in servers])
 
 
-async def told(stage: Stage, session: Session, name: str, /, **input: Any) -> Any:
+async def result_of(stage: Stage, session: Session, name: str, /, **input: Any) -> Any:
     """Let the model use a tool; what it is given back."""
     await stage.use(session, name, **input)
     (result,) = stage.model.requests[-1].tool_results
@@ -59,8 +59,8 @@ async def test_a_tool_of_this_program_is_called_with_its_arguments_and_its_ids(
 
     desk = Desk()
     async with stage.session(tools=[add], on_permission=desk) as session:
-        sum_of = await told(stage, session, "mcp__fairlead__add", a=2, b=3)
-        wrong = await told(stage, session, "mcp__fairlead__add", a="two", b=3)
+        sum_of = await result_of(stage, session, "mcp__fairlead__add", a=2, b=3)
+        wrong = await result_of(stage, session, "mcp__fairlead__add", a="two", b=3)
     assert (sum_of.text, sum_of.is_error) == ("5.0", False)
     assert wrong.is_error
     assert contexts[0].tool_use_id == sum_of.tool_use_id == desk.asked[0].tool_use_id
@@ -94,10 +94,10 @@ async def test_results_of_every_kind_reach_the_model(stage: Stage) -> None:
 
     servers = {"ours": Server("ours", tools=[broken, facts, picture]), "theirs": theirs}
     async with stage.session(mcp_servers=servers, rules=allowed(*servers)) as session:
-        failed = await told(stage, session, "mcp__ours__broken")
-        structured = await told(stage, session, "mcp__ours__facts")
-        image = await told(stage, session, "mcp__ours__picture")
-        greeting = await told(stage, session, "mcp__theirs__greet", name="Ada")
+        failed = await result_of(stage, session, "mcp__ours__broken")
+        structured = await result_of(stage, session, "mcp__ours__facts")
+        image = await result_of(stage, session, "mcp__ours__picture")
+        greeting = await result_of(stage, session, "mcp__theirs__greet", name="Ada")
     assert failed.is_error
     assert "it is out of paper" in failed.text
     assert json.loads(structured.text) == {"answer": 42}
@@ -130,7 +130,7 @@ async def test_an_interrupt_withdraws_a_slow_call(stage: Stage) -> None:
             assert (await turn).subtype == "error_during_execution"
             await withdrawn.wait()
         assert session.pending == {}
-        assert (await told(stage, session, "mcp__fairlead__slow", odd=1)).is_error
+        assert (await result_of(stage, session, "mcp__fairlead__slow", odd=1)).is_error
 
 
 async def test_a_server_of_this_program_may_speak_to_the_client_of_the_cli(
@@ -162,7 +162,7 @@ async def test_a_server_of_this_program_may_speak_to_the_client_of_the_cli(
         await session.mcp_message("fairlead", changed)
         if cli.key >= (2, 1, 325):
             await witness.until(lambda: listings() > before)
-        assert (await told(stage, session, "mcp__fairlead__hello")).text == "hello"
+        assert (await result_of(stage, session, "mcp__fairlead__hello")).text == "hello"
     assert ("method" in pong, pong["result"]) == (False, {})
 
 
@@ -176,8 +176,10 @@ async def test_resources_are_listed_and_read_by_the_model(stage: Stage) -> None:
 
     notes = {"notes": Server("notes", resources=[note])}
     async with stage.session(mcp_servers=notes, on_permission=Desk()) as session:
-        listed = await told(stage, session, "ListMcpResourcesTool")
-        read = await told(stage, session, "ReadMcpResourceTool", server="notes", uri="note://one")
+        listed = await result_of(stage, session, "ListMcpResourcesTool")
+        read = await result_of(
+            stage, session, "ReadMcpResourceTool", server="notes", uri="note://one"
+        )
     assert "note://one" in listed.text
     assert "buy herring" in read.text
 
@@ -196,8 +198,8 @@ async def test_a_server_that_the_cli_starts_may_ask_the_user(
     async with stage.session(
         mcp_servers={"small": small_server(log)}, rules=allowed("small"), on_elicitation=answer
     ) as session:
-        echo = await told(stage, session, "mcp__small__echo", text="hey")
-        answered = json.loads((await told(stage, session, "mcp__small__ask")).text)
+        echo = await result_of(stage, session, "mcp__small__echo", text="hey")
+        answered = json.loads((await result_of(stage, session, "mcp__small__ask")).text)
     assert echo.text == "hey"
     if cli.key >= (2, 1, 120):
         assert answered == {"result": {"action": "accept", "content": {"name": "Ada"}}}
@@ -216,7 +218,7 @@ async def test_an_elicitation_that_nobody_handles_is_declined(stage: Stage, tmp_
     """CLI-1200: elicitation; nothing hangs."""
     servers = {"small": small_server(tmp_path / "log")}
     async with stage.session(mcp_servers=servers, rules=allowed("small")) as session:
-        answered = json.loads((await told(stage, session, "mcp__small__ask")).text)
+        answered = json.loads((await result_of(stage, session, "mcp__small__ask")).text)
     assert answered == {"result": {"action": "decline"}}
 
 
@@ -246,8 +248,8 @@ async def test_servers_are_switched_reconnected_added_and_removed(
         assert (await statuses(session))["fixed"] == "connected"
         changed = await session.mcp_set_servers({"added": small_server(tmp_path / "added")})
         assert (changed["added"], changed["errors"]) == (["added"], {})
-        assert (await told(stage, session, "mcp__added__echo", text="hey")).text == "hey"
-        assert (await told(stage, session, "mcp__fairlead__hello")).text == "still here"
+        assert (await result_of(stage, session, "mcp__added__echo", text="hey")).text == "hey"
+        assert (await result_of(stage, session, "mcp__fairlead__hello")).text == "still here"
         names = [server["name"] for server in await session.mcp_status()]
         assert sorted(names) == ["added", "fairlead", "fixed"]
         if cli.key >= (2, 1, 120):
@@ -257,7 +259,7 @@ async def test_servers_are_switched_reconnected_added_and_removed(
                 await session.mcp_reconnect("added")
         assert "added" in (await session.mcp_set_servers({}))["removed"]
         assert "added" not in await statuses(session)
-        assert (await told(stage, session, "mcp__fairlead__hello")).text == "still here"
+        assert (await result_of(stage, session, "mcp__fairlead__hello")).text == "still here"
 
 
 async def test_servers_of_a_project_are_connected_without_asking_unless_strict(

@@ -1,4 +1,4 @@
-"""What a host was told, in a form in which two runs can be compared.
+"""The lines that a host read, in a form in which two runs can be compared.
 
 Ids, paths, times, costs and token counts are left out; texts, keys and the order of lines stay.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["told"]
+__all__ = ["comparable"]
 
 Message = dict[str, Any]
 
@@ -26,7 +26,9 @@ VARYING = frozenset(
 )  # fmt: skip
 
 
-def told(lines: Iterable[Message], project: Path, *, without: Iterable[str] = ()) -> list[str]:
+def comparable(
+    lines: Iterable[Message], project: Path, *, without: Iterable[str] = ()
+) -> list[str]:
     """One text for each line; `without` names more keys that are not compared."""
     ids: dict[str, str] = {}
     left_out = VARYING | set(without)
