@@ -114,6 +114,8 @@ async def _slice_changes(version: str, workers: int) -> list[str]:
 async def _run(version: str, given: argparse.Namespace) -> int:
     cli = compiled(ensure(version))
     save = given.save / f"{version}-{given.mix}-{given.seed}.jsonl" if given.save else None
+    if save is not None:
+        save.parent.mkdir(parents=True, exist_ok=True)
     made = scenarios(given.seed, given.calls, given.mix)
     recorded = await record(made, cli, workers=given.workers, save=save)
     found = cases(version, recorded)
