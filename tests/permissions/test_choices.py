@@ -198,6 +198,20 @@ def test_P57_what_is_too_long_to_analyze_is_not_offered_and_asks(command: str) -
     assert time.process_time() - before < 1
 
 
+@pytest.mark.parametrize(
+    "named", ["secret.txt", "./secret.txt", '"secret.txt"', "--file=secret.txt"]
+)
+def test_P57_a_deny_rule_for_a_file_applies_to_a_command_of_any_length(named: str) -> None:
+    command = f"cat {'a ' * 9_000} {named}"
+    assert too_long_to_analyze(bash(command))
+    book = RuleBook.of(allow=["Bash"], deny=["Read(secret.txt)"])
+    assert check(bash(command), book, place()).behaviour is Behaviour.DENY
+    assert (
+        check(bash(command.replace("secret", "public")), book, place()).behaviour
+        is not Behaviour.DENY
+    )
+
+
 def test_P57_no_rule_of_our_own_for_more_than_twenty_commands() -> None:
     def own(count: int) -> bool:
         line = " && ".join(f"make target{number}" for number in range(count))

@@ -8,6 +8,7 @@ understood asks. Neighbors: `policy` calls this between its own steps; `shell/ru
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -56,6 +57,10 @@ _SCRIPT_RUNNERS = frozenset(("bun", "npm", "pnpm", "yarn"))
 _MAX_VIEWS = 20
 """Views of one command in which files are looked for."""
 
+_MAX_WORDS = 2_000
+"""Different words that are taken for files if a command is too long to analyze."""
+_BARE_WORD = re.compile(r"[^\s'\"|;&<>()=]+")
+
 _FILE_TOOLS = ("Read", "Edit", "Write")
 
 
@@ -68,11 +73,23 @@ def forbidden_command(
         ours = entry.rule.tool == "Bash" and not entry.whole_tool
         if ours and catches_line(entry.rule.content or "", line):
             return _by_rule(entry, behaviour, "matches a part of the command")
-    for question, writing in _files(line, book, place):
+    named = _possible_files(line, book, place) if line.too_long else _files(line, book, place)
+    for question, writing in named:
         rule = forbidding_rule(question, behaviour, writing=writing)
         if rule is not None:
             return _by_rule(rule, behaviour, f"matches {question.path}, which the command names")
     return None
+
+
+def _possible_files(
+    line: CommandLine, book: RuleBook, place: PathContext
+) -> Iterator[tuple[FileQuestion, bool]]:
+    """Every word of a line that is too long for the grammar: the CLI still denies files in it."""
+    words = dict.fromkeys(match[0] for match in _BARE_WORD.finditer(line.text))
+    for word in islice(words, _MAX_WORDS):
+        question = FileQuestion.of(word, book, place, cwd=place.cwd, by_command=True)
+        yield question, False
+        yield question, True
 
 
 def _by_rule(entry: SourcedRule, behaviour: Behaviour, words: str) -> Decision:
