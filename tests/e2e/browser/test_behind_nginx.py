@@ -72,7 +72,7 @@ async def on_phone(nginx: RealProxy, emulated: Emulated, visit: Visit) -> Desk:
 
 async def worker_scope(desk: Desk) -> str:
     """The scope of the app's service worker, once it controls the page."""
-    await desk.page.wait_for_function("navigator.serviceWorker.controller !== null")
+    await desk.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     found = "async () => (await navigator.serviceWorker.getRegistration()).scope"
     return str(await desk.page.evaluate(found))
 

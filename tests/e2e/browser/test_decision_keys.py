@@ -93,7 +93,7 @@ async def test_U83_a_decision_that_closes_shrinks_into_its_card(perform: Perform
         await desk.page.evaluate(f"{seen} = []")
         await desk.decide(answer)
         await puppet.answer(request)
-        await desk.page.wait_for_function(f"{seen}.length > 0")
+        await desk.page.wait_for_function(f"() => {seen}.length > 0")
         assert (await desk.page.evaluate(seen))[0] == ["true", "none"]
         await expect(desk.page.locator("[data-folding]")).to_have_count(0)
 

@@ -117,7 +117,7 @@ async def test_U54_what_finished_while_nobody_looked_is_unread_on_this_device(
     await expect(finished).to_contain_text("The fence is green now.")
     row = desk.listed("paint the fence").first
     await expect(row).to_contain_text("Finished")
-    await desk.page.wait_for_function("window.shown.length > 0", timeout=PATIENCE_MS)
+    await desk.page.wait_for_function("() => window.shown.length > 0", timeout=PATIENCE_MS)
     shown = await desk.page.evaluate("window.shown")
     assert shown == ["paint the fence | Finished: The fence is green now."]
     await desk.page.reload()  # The mark outlives the page.

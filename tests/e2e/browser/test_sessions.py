@@ -266,7 +266,7 @@ async def test_B54_what_a_project_runs_is_shown_and_runs_only_once_it_is_trusted
     await dialog.get_by_label("First message").fill("cancelled")
     await desk.page.evaluate(HASTY_TRUST)
     await dialog.get_by_role("button", name="Start").click()
-    await desk.page.wait_for_function("window.hasty")
+    await desk.page.wait_for_function("() => window.hasty")
     await expect(desk.trust_question).to_contain_text(".claude/settings.json")
     await expect(desk.trust_question).to_contain_text("touch ../first")
     await desk.trust_question.get_by_role("button", name="Cancel").click()
