@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.axe import Report
+from tests.e2e.browser.cable import NAME, open_cable
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.house import House
@@ -17,7 +19,7 @@ from tests.git.repositories import commit_all, git, new_repository
 LONG = "".join(f"line {number}\n" for number in range(1, 200))
 
 
-async def reviewed(emulated: Emulated) -> House:
+async def reviewed(emulated: Emulated, **options: Any) -> House:
     """A house with a repository; its agent edits a file, and answers a review by another edit."""
     house = await emulated(
         [
@@ -32,7 +34,8 @@ async def reviewed(emulated: Emulated) -> House:
                 use("Edit", file_path="src/app.py", old_string="line fifty", new_string="fifty"),
                 say("Reviewed."),
             ),
-        ]
+        ],
+        **options,
     )
     new_repository(house.project, {"src/app.py": LONG, "README.md": "hello\n"})
     return house
@@ -89,6 +92,34 @@ async def test_U91_comments_are_written_on_lines_and_kept_across_reloads_and_dev
     # A change on one device appears on the other.
     await there.get_by_role("button", name="Delete").click()
     await expect(main.get_by_role("article")).to_have_count(0)
+
+
+async def test_U91_a_late_answer_closes_only_the_form_that_it_belongs_to(
+    emulated: Emulated, visit: Visit
+) -> None:
+    async with open_cable(await reviewed(emulated, names=(NAME,))) as cable:
+        desk = await visit(cable.house)
+        await open_changes(desk)
+        main = desk.page.get_by_role("main")
+        await main.get_by_role("button", name="app.py, modified").click()
+        await main.get_by_role("button", name="Comment on line 50", exact=True).click()
+        await main.get_by_role("textbox", name="Comment on line 50", exact=True).fill("Why?")
+        cable.cut()
+        lost = desk.page.get_by_role("status").filter(has_text="Offline. Retrying")
+        await expect(lost).to_be_visible()
+        await main.get_by_role("button", name="Save comment").click()
+        await expect(lost).to_contain_text("1 message will be sent")
+        await main.get_by_role("button", name="Comment on line 51", exact=True).click()
+        second = main.get_by_role("textbox", name="Comment on line 51", exact=True)
+        await second.fill("And here?")
+        cable.mend()
+        await desk.page.get_by_role("button", name="Retry now").click()
+        await expect(main.get_by_role("article").filter(has_text="Why?")).to_be_visible()
+        await expect(lost).to_have_count(0)
+        await expect(second).to_have_value("And here?")
+        await main.get_by_role("button", name="Save comment").click()
+        await expect(main.get_by_role("article").filter(has_text="And here?")).to_be_visible()
+        await expect(second).to_have_count(0)
 
 
 async def test_U92_a_review_is_sent_as_one_message_and_says_which_lines_changed(
