@@ -62,9 +62,7 @@ class Keys:
 
     async def write(self, text: str) -> None:
         """Write into what has the focus, which must be a field."""
-        assert await self.page.evaluate("document.activeElement.matches('input, textarea')"), (
-            "nothing to write in has the focus"
-        )
+        await expect(self.page.locator("input:focus, textarea:focus")).to_be_attached()
         await self.page.keyboard.type(text)
 
     async def to(self, wanted: Locator, key: str = "Tab") -> None:

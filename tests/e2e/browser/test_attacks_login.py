@@ -11,6 +11,7 @@ from tests.e2e.browser.desk import PATIENCE_MS, Desk
 from tests.e2e.browser.evil import ATTACKS, open_evil
 from tests.e2e.browser.house import House
 from tests.e2e.browser.stored_secrets import STORED
+from tests.waiting import until
 
 PARAMETERS = (
     "server", "host", "url", "api", "base", "backend",
@@ -71,6 +72,7 @@ async def test_no_secret_stands_in_any_address(playhouse: House, hostile: Browse
     await expect(desk.page.get_by_role("navigation", name="Sessions")).to_be_visible(
         timeout=PATIENCE_MS
     )
+    await until(lambda: bool(desk.access), PATIENCE_MS / 1000)
     token = desk.access
     await desk.page.reload()
     await expect(desk.page.get_by_role("navigation", name="Sessions")).to_be_visible(

@@ -143,6 +143,7 @@ async def test_U88_a_title_is_shown_in_its_own_direction(emulated: Emulated, vis
     title = "שלום עולם abc"
     await desk.start(title)
     await desk.expect_words(f"You said: {title}")
+    await desk.expect_rest()  # Left before its end, it would be listed as finished.
     await home(desk)
     recent = desk.page.get_by_role("region", name="Recent sessions").get_by_text("שלום")
     side = desk.listed("שלום").get_by_text("שלום")
