@@ -145,13 +145,7 @@ class Service:
     @property
     def base_url(self) -> str:
         """The address for a browser, under a name that the server accepts."""
-        if self.address.public_url is not None:
-            return PublicUrl.parse(self.address.public_url).base
-        scheme = "https" if self.address.secure else "http"
-        host = self.address.host
-        if host in ("0.0.0.0", "::"):
-            host = self.address.names[0] if self.address.names else "127.0.0.1"
-        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return _base_url(self.address, self.port)
 
     def launch_link(self, role: str = "owner", user: int | None = None) -> str:
         """The address with a one-time code in its fragment, which browsers send to no server.
@@ -176,6 +170,16 @@ class Service:
         """Close the sockets before uvicorn does, which clients would treat as a network failure."""
         await self.sockets.stop()
         self._server.should_exit = True
+
+
+def _base_url(address: Address, port: int) -> str:
+    if address.public_url is not None:
+        return PublicUrl.parse(address.public_url).base
+    host = address.host
+    if host in ("0.0.0.0", "::"):
+        host = address.names[0] if address.names else "127.0.0.1"
+    scheme = "https" if address.secure else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 @asynccontextmanager
@@ -229,7 +233,15 @@ async def open_service(
             revoke=devices.revoke,
             version=version("fairlead"),
         )
-        notices = Notices(data, store, registry, devices, limits, loopback=push_to_loopback)
+        notices = Notices(
+            data,
+            store,
+            registry,
+            devices,
+            limits,
+            base_url=_base_url(address, port),
+            loopback=push_to_loopback,
+        )
         await notices.load()
         budgets = Budgets(store, registry.sessions, notices.outbox)
         await budgets.load()

@@ -2,6 +2,8 @@
 
     killed.py FOLDER ENDPOINT P256DH AUTH MOMENT
 
+With an ENDPOINT that begins with json:// the notice goes to a channel, and the keys are not used.
+
 It does what a server does, step by step: a turn ends in a session whose events it stores, the
 notice is derived and stored, and the outbox sends it. A moment is the name of a step and `before`
 or `after`, such as `send 1 after`. When it is started again, it goes on from what is stored.
@@ -17,12 +19,20 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from fairlead.server.notices.channels.sender import ChannelSender
 from fairlead.server.notices.outbox import Outbox
 from fairlead.server.notices.outcome import Outcome
 from fairlead.server.notices.push.sender import PushSender
 from fairlead.server.notices.rules.derive import derive
 from fairlead.server.notices.rules.notice import Notice
-from fairlead.server.notices.targets import PushTarget, Target, Targets, push_id
+from fairlead.server.notices.targets import (
+    ChannelTarget,
+    PushTarget,
+    Target,
+    Targets,
+    channel_id,
+    push_id,
+)
 from fairlead.server.session.loading import Loaded
 from fairlead.server.session.log_lines import event_of
 from fairlead.store.sqlite import SqliteStore
@@ -93,6 +103,7 @@ async def main(folder: str, endpoint: str, p256dh: str, auth: str, fatal: str) -
     async def find(device: str) -> Device:
         return DEVICE
 
+    channels = ChannelSender("http://localhost")
     sender = PushSender(Path(folder) / "push-key.pem", find, loopback=True)
 
     async def send(
@@ -100,15 +111,22 @@ async def main(folder: str, endpoint: str, p256dh: str, auth: str, fatal: str) -
     ) -> Outcome:
         name = moments.next("send")
         moments.pass_by(name, "before")
-        outcome = await sender.send(target, session, number, notice, now)
+        if isinstance(target, ChannelTarget):
+            outcome = await channels.send(target, session, number, notice, now)
+        else:
+            outcome = await sender.send(target, session, number, notice, now)
         moments.pass_by(name, "after")
         return outcome
 
     async with SqliteStore(folder) as store:
         killing = KillingStore(store, moments)
         targets = Targets(store)
-        target = PushTarget(device=DEVICE.id, endpoint=endpoint, p256dh=p256dh, auth=auth)
-        await targets.put(push_id(DEVICE.id), target)
+        if endpoint.startswith("json://"):
+            channel = ChannelTarget(id="hook", name="hook", service="JSON", url=endpoint)
+            await targets.put(channel_id(channel.id), channel)
+        else:
+            target = PushTarget(device=DEVICE.id, endpoint=endpoint, p256dh=p256dh, auth=auth)
+            await targets.put(push_id(DEVICE.id), target)
         outbox = Outbox(killing, targets, send, clock=lambda: NOW, delay_s=0.0, viewed_delay_s=0.0)
         transcript = (await Loaded.from_log(store, SESSION)).transcript
         mark = (await store.query(table.marks)).get(SESSION, NoticeMark())

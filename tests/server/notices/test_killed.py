@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.server.notices.killed import NOW
+from tests.server.notices.killed import NOW, SESSION
 from tests.server.notices.push_service import Browser, PushService
+from tests.server.notices.receivers import HttpReceiver
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 90.0
@@ -61,3 +62,19 @@ async def test_B93_a_kill_at_any_moment_neither_loses_nor_repeats_a_notice(
         # The same number: the browser shows it once (U119).
         assert [(each["id"], each["body"]) for each in messages] == [(1, "Finished.")] * times
         assert len({headers["topic"] for headers, _ in push.received}) == 1
+
+
+@pytest.mark.parametrize(("moment", "times"), MOMENTS[3:], ids=[name for name, _ in MOMENTS[3:]])
+async def test_B130_a_kill_at_any_moment_loses_no_notice_to_a_channel_and_repeats_it_once_at_most(
+    tmp_path: Path, moment: str, times: int
+) -> None:
+    async with HttpReceiver() as receiver:
+        endpoint = f"json://{receiver.authority}/hook"
+        code, said = await run(tmp_path / "data", endpoint, Browser(), moment)
+        assert (code, said[-1]) == ((0, "done") if moment == "none" else (-9, moment))
+        for _ in range(2):  # The second start finds nothing left to do.
+            code, said = await run(tmp_path / "data", endpoint, Browser(), "none")
+            assert (code, said[-1]) == (0, "done")
+        # The same number, by which a web hook can recognize the repetition.
+        messages = [(got.body["notice"], got.body["message"]) for got in receiver.received]
+        assert messages == [("1", f"Finished.\nhttp://localhost/s/{SESSION}")] * times

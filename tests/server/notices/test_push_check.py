@@ -18,6 +18,7 @@ async def test_the_key_and_the_subscriptions_are_checked(tmp_path: Path) -> None
     async with SqliteStore(data) as store:
         PushKey.stored_in(data / PUSH_KEY)
         await store.apply(lambda db: table.put_target(db, "push:a", b"{}"))
+        await store.apply(lambda db: table.put_target(db, "channel:a", b"{}"))
         good = check_push(data)
         assert [is_good for is_good, _ in good] == [True, True]
         assert "subscribed devices: 1" in good[1][1]

@@ -12,12 +12,14 @@ from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.http.routes import Route
 from fairlead.server.intents.registry import Registry
 from fairlead.server.limits import Limits
+from fairlead.server.notices.channel_routes import ChannelRoutes
+from fairlead.server.notices.channels.sender import ChannelSender
 from fairlead.server.notices.outbox import Outbox
 from fairlead.server.notices.outcome import Outcome
 from fairlead.server.notices.push.sender import PushSender
 from fairlead.server.notices.push_routes import PushRoutes
 from fairlead.server.notices.rules.notice import Notice
-from fairlead.server.notices.targets import Target, Targets
+from fairlead.server.notices.targets import ChannelTarget, Target, Targets
 from fairlead.server.notices.watcher import Watcher
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
@@ -39,12 +41,15 @@ class Notices:
         devices: DeviceRegistry,
         limits: Limits,
         *,
+        base_url: str = "",
         loopback: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """`base_url` is the address of the web app in messages; `loopback` is for tests."""
         self._store = store
         self.targets = Targets(store)
         self.sender = PushSender(data / PUSH_KEY, devices.find, loopback=loopback)
+        self.channels = ChannelSender(base_url)
         self.outbox = Outbox(
             store,
             self.targets,
@@ -56,7 +61,8 @@ class Notices:
         self.watcher = Watcher(self.outbox, registry.sessions)
         registry.sessions.on_settled.append(self.watcher.settled)
         push = PushRoutes(self.targets, self.sender, devices, registry, limits, clock)
-        self.routes: tuple[Route, ...] = push.routes
+        channels = ChannelRoutes(self.targets, self.channels, clock)
+        self.routes: tuple[Route, ...] = (*push.routes, *channels.routes)
         self._running: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
@@ -84,4 +90,6 @@ class Notices:
     async def _send(
         self, target: Target, session: str, number: int, notice: Notice, now: float
     ) -> Outcome:
+        if isinstance(target, ChannelTarget):
+            return await self.channels.send(target, session, number, notice, now)
         return await self.sender.send(target, session, number, notice, now)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fairlead.errors import FairleadError
 from fairlead.server.notices.notices import PUSH_KEY
+from fairlead.server.notices.targets import PUSH
 from fairlead.store.database.connection import connect
 from fairlead.store.database.folder import DATABASE
 from fairlead.store.tables import notices
@@ -44,7 +45,7 @@ def _check_subscriptions(data: Path) -> list[Finding]:
         return []
     try:
         with closing(connect(data / DATABASE, True)) as db:
-            targets = notices.targets(db)
+            targets = [row for row in notices.targets(db) if row.id.startswith(PUSH)]
     except sqlite3.Error as problem:
         return [
             (False, f"push: the subscriptions cannot be read ({problem}). Start the server once.")

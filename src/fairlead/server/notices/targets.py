@@ -1,4 +1,4 @@
-"""Where notices are sent: the push subscriptions of devices, and the settings of each.
+"""Where notices are sent: the push subscriptions of devices, channels, and the settings of each.
 
 Kept in memory, because every notice needs all of them; each change is stored first.
 """
@@ -6,7 +6,7 @@ Kept in memory, because every notice needs all of them; each change is stored fi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -22,9 +22,24 @@ from fairlead.store.tables import notices as table
 from fairlead.store.tables.notices import StoredTarget
 from fairlead.store.writer import Write
 
-__all__ = ["PushTarget", "Target", "TargetSettings", "Targets", "push_id"]
+__all__ = [
+    "CHANNEL",
+    "PUSH",
+    "ChannelTarget",
+    "PushTarget",
+    "Target",
+    "TargetSettings",
+    "Targets",
+    "channel_id",
+    "check_zone",
+    "push_id",
+]
 
 T = TypeVar("T")
+
+PUSH = "push:"
+CHANNEL = "channel:"
+"""How the ids of the two kinds of targets begin."""
 
 KEY_CHARS = 200
 """Most characters of a key of a subscription; browsers use 87 and 22."""
@@ -73,14 +88,36 @@ class PushTarget(Struct, frozen=True, kw_only=True, tag="push"):
         self.settings.check()
 
 
-Target = PushTarget
+class ChannelTarget(Struct, frozen=True, kw_only=True, tag="channel"):
+    """A chat service, a mailbox or a web hook, which belongs to the server and not to a device."""
 
-_decoder = msgspec.json.Decoder(Target)
+    id: str
+    name: str
+    """What its owner calls it."""
+    service: str
+    """The name of the service, such as "Slack"."""
+    url: str
+    """The address, with its password or token. It leaves the server only for the service itself."""
+    settings: TargetSettings = TargetSettings()
+
+    def __repr__(self) -> str:
+        # A log line or a traceback may contain it.
+        return f"ChannelTarget({self.id!r}, {self.service!r})"
+
+
+Target: TypeAlias = PushTarget | ChannelTarget
+
+_decoder: msgspec.json.Decoder[Target] = msgspec.json.Decoder(Target)
 
 
 def push_id(device: str) -> str:
     """The id of the target of a device."""
-    return f"push:{device}"
+    return f"{PUSH}{device}"
+
+
+def channel_id(channel: str) -> str:
+    """The id of the target of a channel."""
+    return f"{CHANNEL}{channel}"
 
 
 class TargetStore(Protocol):
@@ -130,6 +167,10 @@ class Targets:
     async def stored(self) -> dict[str, StoredTarget]:
         """The targets with the time of their last notice, or the reason why it failed."""
         return {row.id: row for row in await self._store.query(table.targets)}
+
+    async def retries(self) -> dict[str, float]:
+        """The targets that have not got a notice yet because of a problem, and the next attempt."""
+        return await self._store.query(table.retries)
 
 
 def check_zone(zone: str) -> ZoneInfo:

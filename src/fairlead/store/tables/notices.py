@@ -29,6 +29,7 @@ __all__ = [
     "prune",
     "put",
     "put_target",
+    "retries",
     "retry",
     "targets",
 ]
@@ -171,6 +172,12 @@ def retry(db: sqlite3.Connection, notice: int, target: str, due: float, problem:
         (due, notice, target),
     )
     db.execute("UPDATE notice_targets SET problem = ? WHERE id = ?", (problem, target))
+
+
+def retries(db: sqlite3.Connection) -> dict[str, float]:
+    """The targets with a delivery that failed, and when the first of them is tried again."""
+    rows = db.execute("SELECT target, min(due) FROM deliveries WHERE tries > 0 GROUP BY target")
+    return {target: float(due) for target, due in rows}
 
 
 def move(db: sqlite3.Connection, notice: int, target: str, due: float) -> None:
