@@ -7,6 +7,8 @@ import re
 
 from playwright.async_api import expect
 
+from fairlead.server.notices.targets import ChannelTarget, channel_id
+from fairlead.store.tables import notices as table
 from tests.e2e.browser.album import Shoot, Studio
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.scripts import say, scene, use
@@ -56,6 +58,31 @@ async def past(studio: Studio) -> None:
         await desk.page.goto(f"{house.base}/{path}")
         await expect(desk.page.get_by_role("main").get_by_text(words).first).to_be_visible()
         await studio.keep(desk, name)
+
+
+async def channels(studio: Studio) -> None:
+    """The channels in the settings: a good one, a failing one that is open, and the form."""
+    house = await studio.emulated(SCRIPT)
+    targets, store = house.service.notices.targets, house.service.store
+    for channel, name, service, url in (
+        ("good", "My phone", "ntfy", "ntfys://ntfy.example.org/topic"),
+        ("failing", "Team", "Slack", "slack://a/b/c"),
+    ):
+        row = ChannelTarget(id=channel, name=name, service=service, url=url)
+        await targets.put(channel_id(channel), row)
+    problem = "Slack answered with status 404."
+    await store.apply(lambda db: table.finish(db, 1, channel_id("good"), 1_800_000_000.0))
+    await store.apply(lambda db: table.finish(db, 1, channel_id("failing"), None, problem))
+    desk = await studio.visit(house)
+    await desk.page.goto(f"{house.base}/settings")
+    await desk.page.get_by_role("button", name="Settings of Team").click()
+    await desk.page.get_by_role("button", name="New channel…").click()
+    form = desk.page.get_by_role("form", name="New channel")
+    await expect(form).to_be_visible()
+    await form.scroll_into_view_if_needed()
+    await studio.keep(desk, "channels-open")
+    await desk.page.get_by_text("Last sent").scroll_into_view_if_needed()
+    await studio.keep(desk, "channels-list")
 
 
 async def page(studio: Studio) -> None:
@@ -279,6 +306,7 @@ PAGES: dict[str, Shoot] = {
     "home": home,
     "past": past,
     "page": page,
+    "channels": channels,
     "board": board,
     "changes": changes,
     "devices": devices,
