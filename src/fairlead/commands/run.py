@@ -2,7 +2,7 @@
 
 With `--json` every message is printed as the CLI wrote it, one line each, and nothing else;
 permissions are then denied unless `--permission-mode` says otherwise, because no user can answer.
-The exit code is 0 for a successful result, 1 for any other.
+The exit code is 0 for a successful result, 1 for any other and if a usage limit stopped the turn.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from fairlead.commands.agents import add_agent_arguments, choose
 from fairlead.commands.approval import Approval
 from fairlead.commands.keyboard import Keyboard
+from fairlead.commands.limits import LimitNotes
 from fairlead.commands.screen import Screen
 from fairlead.commands.terminal import Style
 from fairlead.commands.trust import ProjectTrust, add_trust_arguments
@@ -21,6 +22,12 @@ from fairlead.host.client import Client
 from fairlead.host.options.options import Options
 
 __all__ = ["add_arguments", "run"]
+
+AFTER_RESET = (
+    "Run the command again after that time. `fairlead limits` shows what the sessions of the "
+    "server have used."
+)
+"""What to do when a usage limit stopped the turn."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,8 +75,13 @@ async def _as_text(prompt: str, arguments: argparse.Namespace, keyboard: Keyboar
         handlers = approval.handlers() if keyboard.interactive else {}
         trusted = await ProjectTrust(arguments, style, keyboard).decide(agent)
         async with Client(Options(**agent.options, **trusted, **handlers)) as client:
+            limits = LimitNotes(screen)
             turn = await client.send(prompt)
             async for message in turn:
                 screen.show(message)
+                limits.take(message)
             screen.end_text()
-            return 0 if turn.ok else 1
+            limits.end()
+            if limits.is_stopped:
+                screen.warn(f"{limits.stop_text()} {AFTER_RESET}")
+            return 0 if turn.ok and not limits.is_stopped else 1

@@ -62,6 +62,11 @@ class Screen:
         self.end_text()
         self._print(self._style.dim(f"  · {plain(text)}") + "\n")
 
+    def warn(self, text: str) -> None:
+        """Print a warning of Fairlead on its own line."""
+        self.end_text()
+        self._print(self._style.ask(f"  ! {plain(text)}") + "\n")
+
     def end_text(self) -> None:
         """Close an open line of streamed text."""
         if self._in_text:

@@ -48,6 +48,7 @@ __all__ = [
     "on_rate_limit",
     "on_retry",
     "on_simple",
+    "stopping_limit",
 ]
 
 
@@ -120,12 +121,12 @@ def on_rate_limit(fold: Fold, message: RateLimitEvent) -> None:
     data = msgspec.to_builtins(info)
     kind = info.rate_limit_type or "limit"
     fold.put("session", rate_limits={**fold.session.rate_limits, kind: data})
-    fold.memory.limit = _stopping_limit(info) if info.status == "rejected" else None
+    fold.memory.limit = stopping_limit(info) if info.status == "rejected" else None
     if info.status not in (None, "allowed"):
         note(fold, "rate_limit", uuid=message.uuid, level="warning", data=data)
 
 
-def _stopping_limit(info: RateLimitInfo) -> dict[str, Any]:
+def stopping_limit(info: RateLimitInfo) -> dict[str, Any]:
     """The limit that stops the session, and the latest time at which any used-up window resets."""
     resets = [window.resets_at for window in info.windows.values() if window.status == "rejected"]
     known = [at for at in (*resets, info.resets_at) if at is not None]
