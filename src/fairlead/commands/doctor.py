@@ -14,9 +14,12 @@ from pathlib import Path
 
 from fairlead.commands.agents import DEMO, demo_agent, explain_not_found
 from fairlead.commands.serving.checks import default_data_folder
+from fairlead.commands.serving.public_check import check_public_url
+from fairlead.commands.serving.settings import read_settings
 from fairlead.commands.terminal import Style
 from fairlead.errors import AgentNotFound, FairleadError
 from fairlead.host.options import agent
+from fairlead.server.notices.channel_check import check_channels
 from fairlead.server.notices.push_check import check_push
 from fairlead.wire.versions import NEWEST_MEASURED, OLDEST, Version
 
@@ -29,16 +32,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent", default="claude", help="claude, demo, or the path of a CLI to check"
     )
     parser.add_argument("--data", type=Path, help="the data folder of the server to check")
+    parser.add_argument(
+        "--public-url",
+        metavar="URL",
+        help="check the proxy at this address (default: the one in serve.toml)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; the exit code is 1 if there is a problem."""
     style = Style()
     data = arguments.data or default_data_folder()
-    findings = [*_machine(), *asyncio.run(_cli(arguments.agent)), *check_push(data)]
+    findings = [*_machine(), *asyncio.run(_cli(arguments.agent))]
+    findings += [*check_push(data), *check_channels(data), *_public(arguments.public_url, data)]
     for is_ok, text in findings:
         print(f"{style.good('✓') if is_ok else style.bad('✗')} {text}")
     return 0 if all(is_ok for is_ok, _ in findings) else 1
+
+
+def _public(url: str | None, data: Path) -> list[tuple[bool, str]]:
+    url = url or read_settings(data).public_url
+    return asyncio.run(check_public_url(url, data)) if url is not None else []
 
 
 def _machine() -> list[tuple[bool, str]]:

@@ -43,6 +43,7 @@ from fairlead.server.http.limit_routes import LimitRoutes
 from fairlead.server.http.mention_routes import MentionRoutes
 from fairlead.server.http.page_routes import PageRoutes
 from fairlead.server.http.pair_routes import PairRoutes
+from fairlead.server.http.probe_routes import ProbeRoutes
 from fairlead.server.http.reach import reach_of
 from fairlead.server.http.routes import Route
 from fairlead.server.http.search.cli_index import CliIndex
@@ -209,11 +210,9 @@ async def open_service(
         for listener in listeners:
             stack.callback(listener.close)
         store = await stack.enter_async_context(opened_store(data, new_database=new_database))
+        keys = DeviceKeys.stored_in(data / "device-secret")
         devices = DeviceRegistry(
-            store,
-            limits,
-            revocation_file=RevocationFile(data / "revoked-devices"),
-            keys=DeviceKeys.stored_in(data / "device-secret"),
+            store, limits, revocation_file=RevocationFile(data / "revoked-devices"), keys=keys
         )
         stack.push_async_callback(devices.revocations.close)
         await devices.revocations.start()
@@ -291,6 +290,7 @@ async def open_service(
         more = (
             *PairRoutes(devices, limits).routes,
             *pages.routes,
+            *ProbeRoutes(keys, limits).routes,
             *WholeItems(registry).routes,
             *MentionRoutes(registry, library).routes,
             *FolderRoutes(registry.policy, library.opening).routes,

@@ -121,21 +121,31 @@ class ProxiedServer:
 
 @asynccontextmanager
 async def proxied_server(
-    kind: str, path: str, folder: Path, *, limits: Limits | None = None, extra: str = ""
+    kind: str,
+    path: str,
+    folder: Path,
+    *,
+    limits: Limits | None = None,
+    extra: str = "",
+    without: tuple[str, ...] = (),
+    trusted: tuple[str, ...] = (TRUSTED,),
 ) -> AsyncIterator[ProxiedServer]:
-    """A server with the scripted agent behind a proxy with the recipe of its kind."""
+    """A server with the scripted agent behind a proxy with the recipe of its kind.
+
+    `without` are parts of the recipe that are left out.
+    """
     project = folder / "project"
     project.mkdir()
     launcher = python_launcher(folder / "claude-scripted", AGENT, folder / "agent.log")
     async with (
-        real_proxy(kind, path, folder, extra=extra) as proxy,
+        real_proxy(kind, path, folder, extra=extra, without=without) as proxy,
         open_service(
             data=folder / "data",
             options=Options(agent=launcher, graces=QUICK),
             agent="scripted",
             policy=Policy(roots=(folder,)),
             limits=limits,
-            address=Address(public_url=proxy.public_url, trusted_proxies=(TRUSTED,)),
+            address=Address(public_url=proxy.public_url, trusted_proxies=trusted),
         ) as service,
     ):
         running = asyncio.create_task(service.run())

@@ -60,6 +60,8 @@ class RealProxy:
     port: int
     extra: str = ""
     """Further lines for nginx, around the recipe."""
+    without: tuple[str, ...] = ()
+    """Parts of the recipe that are left out, for a configuration with a mistake."""
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
 
     @property
@@ -108,6 +110,9 @@ class RealProxy:
             if old != "listen 443 ssl" or self.kind == "nginx":
                 assert old in text, f"the recipe has no {old!r}"
             text = text.replace(old, new)
+        for part in self.without:
+            assert part in text, f"the recipe has no {part!r}"
+            text = text.replace(part, "")
         return text
 
     def _nginx(self, text: str) -> list[str]:
@@ -128,12 +133,18 @@ class RealProxy:
 
 @asynccontextmanager
 async def real_proxy(
-    kind: str, path: str, folder: Path, *, name: str = NAME, extra: str = ""
+    kind: str,
+    path: str,
+    folder: Path,
+    *,
+    name: str = NAME,
+    extra: str = "",
+    without: tuple[str, ...] = (),
 ) -> AsyncIterator[RealProxy]:
     """A proxy of this kind, which is ended at the end of the block."""
     own = folder / f"{kind}-proxy"
     own.mkdir()
-    proxy = RealProxy(kind, path, own, name, _free_port(), extra)
+    proxy = RealProxy(kind, path, own, name, _free_port(), extra, without)
     try:
         yield proxy
     finally:
