@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from tests.commands.pty_program import in_terminal
-from tests.commands.test_asking import answer
-from tests.commands.test_commands import fairlead
+from tests.commands.pty_program import Terminal, in_terminal
 from tests.launching import python_launcher
 from tests.server.limits.reports import report
 
 AGENT = Path(__file__).parents[1] / "server" / "agent.py"
 
 QUESTION = "when the limit resets? [y/N] "
+
+
+def fairlead_run(folder: Path, prompt: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fairlead.commands.main", "run", prompt, *flags(folder)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def agree(terminal: Terminal) -> None:
+    """Answer when the question was drawn for the second time: from then on an answer counts."""
+    terminal.wait_for(QUESTION)
+    terminal.wait_for(QUESTION)
+    terminal.type("y\r")
 
 
 def flags(folder: Path) -> tuple[str, ...]:
@@ -30,7 +42,7 @@ def turn(*reports: dict[str, Any]) -> str:
 def test_B133_run_shows_the_windows_and_warns(tmp_path: Path) -> None:
     later = time.time() + 3_600
     reports = [report("allowed", used=used, resets_at=later) for used in (0.5, 0.83, 0.84, 0.96)]
-    completed = fairlead("run", turn(*reports), *flags(tmp_path))
+    completed = fairlead_run(tmp_path, turn(*reports))
     assert completed.returncode == 0, completed.stderr
     lines = completed.stdout.splitlines()
     warnings = [line for line in lines if "Nearly used up" in line]
@@ -41,13 +53,13 @@ def test_B133_run_shows_the_windows_and_warns(tmp_path: Path) -> None:
 
 
 def test_B133_run_without_reports_says_nothing_about_limits(tmp_path: Path) -> None:
-    completed = fairlead("run", turn(), *flags(tmp_path))
+    completed = fairlead_run(tmp_path, turn())
     assert (completed.returncode, "limit" in completed.stdout) == (0, False)
 
 
 def test_B133_run_says_which_limit_stopped_it_and_what_to_do(tmp_path: Path) -> None:
     stop = report("rejected", resets_at=time.time() + 3_600)
-    completed = fairlead("run", turn(stop), *flags(tmp_path))
+    completed = fairlead_run(tmp_path, turn(stop))
     assert completed.returncode == 1
     last = completed.stdout.splitlines()[-1]
     assert last.startswith("  ! The 5-hour limit is reached. It resets ")
@@ -59,7 +71,7 @@ def test_B133_chat_sends_the_prompt_again_when_the_limit_resets(tmp_path: Path) 
         terminal.wait_for("› ")
         terminal.type(turn(report("rejected", resets_at=time.time() + 2)) + "\n")
         terminal.wait_for("The 5-hour limit is reached. It resets ")
-        answer(terminal, QUESTION, "y\r")
+        agree(terminal)
         terminal.wait_for("Ctrl-C cancels.")
         terminal.wait_for("The 5-hour limit is reached.")  # Sent again, and stopped again.
         assert prompts(tmp_path) == 2
@@ -69,7 +81,7 @@ def test_B133_ctrl_c_cancels_the_wait_and_the_prompt_is_kept(tmp_path: Path) -> 
     with in_terminal("chat", *flags(tmp_path), folder=tmp_path) as terminal:
         terminal.wait_for("› ")
         terminal.type(turn(report("rejected", resets_at=time.time() + 3_600)) + "\n")
-        answer(terminal, QUESTION, "y\r")
+        agree(terminal)
         terminal.wait_for("Ctrl-C cancels.")
         terminal.type("\x03")
         terminal.wait_for("The prompt was not sent.")

@@ -97,11 +97,12 @@ async def test_R4_an_unsafe_request_without_an_origin_needs_a_bearer(served: Ser
 
 OPEN_TO_ALL = {
     ("http", "POST", "/api/pair"),
+    ("http", "POST", "/api/probe"),
     ("http", "POST", "/api/push/deny"),
     ("http", "GET", "/"),
     ("http", "GET", "/{name:path}"),
 }
-"""The page itself, the place where a code becomes a token, and the one for tickets (R26)."""
+"""The page itself, the place where a code becomes a token, and those for tickets (R26, B132)."""
 
 
 async def test_R2_nothing_is_reached_without_a_token(served: Served) -> None:

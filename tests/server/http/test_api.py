@@ -37,8 +37,8 @@ async def test_B12_every_route_needs_a_token(served: Served) -> None:
     for path, methods in paths.items():
         for method, operation in methods.items():
             if "security" not in operation:
-                # Each has a secret of its own: a one-time code, or the ticket of a notification.
-                assert path in ("/api/pair", "/api/push/deny")
+                # Each has a secret of its own: a one-time code, or a signed ticket.
+                assert path in ("/api/pair", "/api/probe", "/api/push/deny")
                 continue
             for headers in ({}, {"authorization": "Bearer guess"}, {"authorization": "Basic eDp5"}):
                 status, answer, _ = await served.http(
