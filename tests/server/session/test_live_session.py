@@ -25,6 +25,7 @@ from fairlead.server.session.loading import Loaded
 from fairlead.server.session.log_lines import event_of, fed_by
 from fairlead.store.log import Event, StoreUnavailable
 from fairlead.transcript.reduce import Fed
+from fairlead.transcript.state.changes import Change, Set
 from fairlead.transcript.state.facts import PromptCancelled
 from fairlead.wire.blocks import TextBlock
 from fairlead.wire.decode import decode
@@ -120,6 +121,27 @@ async def test_a_batch_is_stored_folded_and_published_as_one() -> None:
     assert seq == len(lines)
     assert changes < 10
     assert [getattr(item, "text", None) for item in live.transcript.items] == ["".join(texts)]
+    await live.close()
+
+
+async def test_B134_one_event_that_sets_fields_in_steps_is_published_as_one_set() -> None:
+    gate = Gate()
+    gate.open.set()
+    frames: list[Sequence[Change]] = []
+    live = LiveSession(
+        "s", gate, Limits(), published=lambda _, seq, changes: frames.append(changes)
+    )
+    for line in (
+        {"type": "system", "subtype": "init", "tools": [], "model": "x"},
+        {"type": "result", "subtype": "success", "is_error": False, "result": "done"},
+    ):
+        live.note([decode(msgspec.json.encode(line))])
+        await live.journal.flush()
+    ends = [change for change in frames[-1] if isinstance(change, Set) and change.to == "turns"]
+    assert len(frames) == 2
+    assert [(change.fields["text"], change.fields["outcome"]) for change in ends] == [
+        ("done", "success")
+    ]
     await live.close()
 
 

@@ -19,6 +19,7 @@ from fairlead.server.view.previews import Previews, shortened
 from fairlead.server.view.session_view import SessionView
 from fairlead.transcript import Transcript
 from fairlead.transcript.state.changes import Append, Change, apply, units
+from fairlead.transcript.state.coalesce import coalesce
 from fairlead.transcript.state.model import PromptItem, ToolItem
 from tests.transcript.recordings import all_streams, stream
 from tests.transcript.story import (
@@ -77,6 +78,17 @@ def test_B36_changes_lead_to_what_a_snapshot_holds(name: str) -> None:
     for fed, at in stream(name):
         state = apply(state, through_json(source.changes(transcript.feed(fed, at))))
     assert state == seen(source)
+
+
+@pytest.mark.parametrize("name", all_streams())
+def test_B134_what_is_cut_for_clients_leaves_merged_changes_merged(name: str) -> None:
+    transcript = Transcript()
+    source = SessionView(transcript, Policy(), SMALL)
+    told = stream(name)
+    for start in range(0, len(told), 5):
+        for batch in (told[start : start + 1], told[start + 1 : start + 5]):
+            shown = source.changes(coalesce(transcript.feed_all(batch)))
+            assert tuple(shown) == coalesce(shown)
 
 
 @LAW

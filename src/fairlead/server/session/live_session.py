@@ -253,7 +253,7 @@ class LiveSession:
     def _stored(self, seq: int, batch: Sequence[Shown]) -> None:
         """A batch of events is stored; `seq` is the number of the last one."""
         changes: Sequence[Change] = self.transcript.feed_all(batch)
-        if len(batch) > 1:
+        if len(changes) > 1:  # Also those of one event: a result sets a text, then the outcome.
             changes = coalesce(changes)
         self.prompts.apply(batch)
         self.seq = seq

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlead.transcript.state.changes import Add, Append, Change, Remove, Replace, Set, units
+from fairlead.transcript.state.coalesce import coalesce
 from fairlead.transcript.state.model import PromptItem
 
 __all__ = ["Previews", "shortened"]
@@ -50,6 +51,7 @@ class Previews:
     def changes(self, changes: Sequence[Change], row_of: Any) -> list[Change]:
         """Changes of one event to rows of this list; `row_of` returns a row after them."""
         out: list[Change] = []
+        split = False
         for change in changes:
             if isinstance(change, Add):
                 out.append(Add(change.to, self.row(change.row), change.before))
@@ -57,26 +59,28 @@ class Previews:
                 self._cut.clear()
                 out.append(Replace(change.to, [self.row(row) for row in change.value]))
             elif isinstance(change, Append):
-                self._append(out, change)
+                split |= self._append(out, change)
             elif isinstance(change, Set):
                 self._set(out, change, row_of)
             else:
                 if isinstance(change, Remove):
                     self._cut.pop(change.id, None)
                 out.append(change)
-        return out
+        return list(coalesce(out)) if split else out
 
-    def _append(self, out: list[Change], change: Append) -> None:
+    def _append(self, out: list[Change], change: Append) -> bool:
+        """An append as clients get it; true if a set of the row says what is missing."""
         end = change.offset + units(change.text)
         if end <= self._limit:
             out.append(change)
-            return
+            return False
         room = self._limit - change.offset
         if room > 0:
             text = _beginning(change.text, room)
             out.append(Append(change.to, change.id, change.field, change.offset, text))
         cut = self._cut[change.id] = {**self._cut.get(change.id, {}), change.field: end}
         out.append(Set(change.to, change.id, {"cut": cut}))
+        return True
 
     def _set(self, out: list[Change], change: Set, row_of: Any) -> None:
         row_id = change.id
