@@ -11,7 +11,14 @@ from typing import Any
 import msgspec
 
 from fairlead.server.hub.hub import Hub
-from fairlead.server.protocol.messages import Changes, FromServer, Page, Problem, Snapshot
+from fairlead.server.protocol.messages import (
+    Changes,
+    FromServer,
+    Page,
+    Problem,
+    Released,
+    Snapshot,
+)
 from fairlead.transcript.state.changes import apply
 
 
@@ -68,6 +75,12 @@ class Robot:
             before = self.state["items"][0]["id"]
             self.take(self.hub.fetch(self.name, self.document, before, count, now), now)
 
+    def release(self, count: int, now: float) -> None:
+        """Let go of its oldest items."""
+        if self.state and len(self.state.get("items", ())) > count:
+            oldest = self.state["items"][count]["id"]
+            self.take(self.hub.release(self.name, self.document, oldest), now)
+
     def ack(self) -> None:
         """Say where it is."""
         if self.seq is not None:
@@ -96,6 +109,12 @@ class Robot:
                 assert self.state is not None
                 assert self.state["items"][0]["id"] == plain["before"]
                 self.state = {**self.state, "items": [*plain["items"], *self.state["items"]]}
+                self.before = plain["window"]["first"]
+            elif isinstance(message, Released):
+                assert self.state is not None
+                items = self.state["items"]
+                place = next((n for n, row in enumerate(items) if row["id"] == plain["oldest"]), 0)
+                self.state = {**self.state, "items": items[place:]}
                 self.before = plain["window"]["first"]
             else:
                 assert isinstance(message, Problem)

@@ -193,6 +193,30 @@ describe("documents", () => {
     expect(client.fetchOlder("s")).toBe(false);
   });
 
+  test("drop their oldest items when the server says that it changes them no more", () => {
+    const items = ["a", "b", "c"].map((id) => ({ id, text: id, turn: `t-${id}` }));
+    const past = [{ id: "t-a", outcome: "success" }, { id: "t-b", outcome: "success" }];
+    world.socket.say(snapshot(4, "", { state: { items, turns: [], past, status: {} }, window: { first: 2, total: 5 } }));
+    world.frame();
+    expect(client.release("s", "nobody")).toBe(false);
+    expect(client.release("s", "a")).toBe(false);
+    expect(client.release("s", "b")).toBe(true);
+    expect(world.socket.of("release")).toEqual([{ type: "release", document: "s", oldest: "b" }]);
+    // Changes that were on their way may still concern what is dropped.
+    world.socket.say({ type: "changes", document: "s", from_seq: 4, seq: 5, changes: [{ op: "set", to: "items", id: "a", fields: { text: "late" } }] });
+    world.socket.say({ type: "released", document: "s", oldest: "b", window: { first: 3, total: 5 } });
+    world.frame();
+    expect((client.known.documents.get("s")?.state["items"] as unknown[]).length).toBe(3);
+    world.frame(); // A frame of its own.
+    const known = client.known.documents.get("s");
+    expect((known?.state["items"] as { id: string }[]).map((item) => item.id)).toEqual(["b", "c"]);
+    expect(known?.state["past"]).toEqual([{ id: "t-b", outcome: "success" }]);
+    expect(known?.window).toEqual({ first: 3, total: 5 });
+    expect(client.fetchOlder("s")).toBe(true);
+    expect(world.socket.of("fetch")).toMatchObject([{ before: "b" }]);
+    expect(client.release("s", "c")).toBe(false); // Not while older items are on their way.
+  });
+
   test("keep the turns that the server lists no longer", () => {
     const state = { items: [{ id: "a", text: "" }], turns: [{ id: "t1", outcome: "success" }, { id: "t2", outcome: null }], status: {} };
     world.socket.say(snapshot(4, "", { state }));

@@ -6,8 +6,6 @@ one counts. What was measured is printed (`pytest -s`).
 
 from __future__ import annotations
 
-import asyncio
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -15,13 +13,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from fairlead.server.protocol.intents import NewSession, Send
-from fairlead.server.protocol.messages import IntentResult
-from fairlead.store.tables.devices import Device
 from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.flood import launcher
-from tests.e2e.browser.house import House, open_house
+from tests.e2e.browser.flooded import Flooded, open_flooded
 from tests.e2e.browser.stopwatch import Measured, measured
 
 pytestmark = pytest.mark.timeout(400)
@@ -34,8 +28,6 @@ HEAP_BYTES = 40_000_000
 """More than this is not to be held for 5,000 items and 20,000 deltas."""
 OPEN_MS = 1_000.0
 TRIES = 3
-
-PERSON = Device(id="tester", name="tester", role="owner", token_hash="", created=0.0)
 
 PAINTED = """() => {
   const log = document.querySelector('[role=log]');
@@ -71,45 +63,10 @@ ANCHOR = """() => {
 }"""
 
 
-class Flooded:
-    """A server whose agent writes on demand."""
-
-    def __init__(self, house: House) -> None:
-        self.house = house
-        self._n = 0
-
-    async def _act(self, intent: NewSession | Send) -> IntentResult:
-        self._n += 1
-        result = await self.house.service.registry.act(PERSON, "flooding", self._n, intent)
-        assert result.ok, result
-        return result
-
-    async def session(self, prompt: str) -> str:
-        made = await self._act(NewSession(cwd=str(self.house.project), prompt=prompt))
-        session = str(made.result["session"])
-        await self._rest(session, 1)
-        return session
-
-    async def say(self, session: str, prompt: str) -> None:
-        """Send a prompt and wait until all that it says has been written."""
-        live = await self.house.service.registry.sessions.load(session)
-        turns = sum(1 for turn in live.transcript.turns if turn.outcome)
-        await self._act(Send(session=session, text=prompt, uuid=str(uuid.uuid4())))
-        await self._rest(session, turns + 1)
-
-    async def _rest(self, session: str, turns: int) -> None:
-        live = await self.house.service.registry.sessions.load(session)
-        async with asyncio.timeout(200):
-            while sum(1 for turn in live.transcript.turns if turn.outcome) < turns:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-
-
 @pytest_asyncio.fixture(loop_scope="session")
 async def flooded(tmp_path: Path) -> AsyncIterator[Flooded]:
-    project = tmp_path / "project"
-    project.mkdir()
-    async with open_house(tmp_path, agent=launcher(tmp_path), project=project) as house:
-        yield Flooded(house)
+    async with open_flooded(tmp_path) as flooded:
+        yield flooded
 
 
 async def _long_talk(flooded: Flooded, visit: Visit) -> tuple[Desk, str]:

@@ -10,7 +10,7 @@ import pytest
 from fairlead.server.hub.document import Document
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
-from fairlead.server.protocol.messages import Changes, Page, Problem, Snapshot
+from fairlead.server.protocol.messages import Changes, Page, Problem, Released, Snapshot, Window
 from fairlead.transcript.state.changes import Add, Append, Change, Replace, Set, apply
 from tests.server.papers import Paper
 from tests.server.robots import Robot
@@ -271,6 +271,34 @@ def test_a_page_that_would_not_join_is_refused(before: str) -> None:
     (answer,) = hub.fetch("c", DOCUMENT, before, 50, 0.0)
     assert isinstance(answer, Problem)
     assert answer.code == "stale"
+
+
+def test_B135_released_items_get_no_changes_and_can_be_fetched_again() -> None:
+    paper = Paper(500)
+    hub = hub_with(paper)
+    robot = Robot(hub, "c", DOCUMENT, 400)
+    robot.open(0.0)
+    publish(hub, paper, Set("items", "i150", {"n": -1}))  # On its way while the client releases.
+    robot.release(200, 1.0)
+    assert robot.state is not None
+    assert [row["id"] for row in robot.state["items"]] == [f"i{n}" for n in range(300, 500)]
+    assert robot.before == 300
+    publish(hub, paper, Set("items", "i250", {"n": -2}), Set("items", "i300", {"n": -3}))
+    (message,) = hub.drain("c", 2.0)
+    assert isinstance(message, Changes)
+    assert [change.id for change in message.changes if isinstance(change, Set)] == ["i300"]
+    robot.take([message], 2.0)
+    while robot.before:
+        robot.fetch(150, 3.0)
+    assert robot.state == paper.state
+
+
+@pytest.mark.parametrize("oldest", ["i10", "nothing", "i100"])
+def test_B135_a_window_never_grows_by_a_release(oldest: str) -> None:
+    hub = hub_with(Paper(500))
+    hub.subscribe("c", DOCUMENT, window=400)
+    (answer,) = hub.release("c", DOCUMENT, oldest)
+    assert answer == Released(document=DOCUMENT, oldest="i100", window=Window(first=100, total=500))
 
 
 def test_a_window_is_bounded_by_bytes_and_holds_one_item_in_any_case() -> None:

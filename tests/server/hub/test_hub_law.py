@@ -1,6 +1,6 @@
 """The law of the hub: whatever a client does, applying what it gets makes it equal to the server.
 
-Clients connect, drop, lie about their position, look away, fetch, reload, ack or do not, and
+Clients connect, drop, lie about their position, look away, fetch, release, reload, ack or not, and
 the server evicts and reloads the document at random moments, on a clock that is a number.
 """
 
@@ -75,7 +75,7 @@ class World:
                 now, lie=rng.choice((None, None, 0, self.paper.seq, rng.randrange(-5, 10**6)))
             )
             return
-        what = rng.randrange(12)
+        what = rng.randrange(13)
         if what == 0:
             robot.drop()
         elif what == 1:
@@ -84,6 +84,8 @@ class World:
             robot.look(rng.random() < 0.7, now)
         elif what == 3:
             robot.fetch(rng.randrange(1, 50), now)
+        elif what == 12:
+            robot.release(rng.randrange(30), now)
         elif what < 6:
             robot.ack()
         else:

@@ -7,7 +7,7 @@ import type { Lobby } from "../protocol/lobby.ts";
 import { LOBBY, PROTOCOL } from "../protocol/messages.ts";
 import type { Challenge, FromServer, Greet, Hello, IntentResult, Problem, Welcome } from "../protocol/messages.ts";
 import { Connection, type Link } from "./connection.ts";
-import { changed, fetching, fromSnapshot, holds, opening, oldestItem, paged } from "./documents.ts";
+import { changed, fetching, fromSnapshot, holds, opening, oldestItem, paged, released } from "./documents.ts";
 import type { Followed } from "./documents.ts";
 import { type DeviceKey, Login } from "./login.ts";
 import { Outbox, type Waiting } from "./outbox.ts";
@@ -61,6 +61,13 @@ const ACCESS_MS = 10_000;
 
 /** Items to request at once while seeking an old item. */
 const FAR_PAGE = 1_000;
+
+/** Messages that add or drop items at the start. In a frame of its own, nothing that is read moves. */
+const AT_START: ReadonlySet<string> = new Set(["page", "released"]);
+
+function isAlone(received: readonly FromServer[], at: number): boolean {
+  return AT_START.has(received[at]?.type ?? "") || AT_START.has(received[at - 1]?.type ?? "");
+}
 
 interface Seeking {
   readonly item: string;
@@ -168,6 +175,13 @@ export class Client {
     return true;
   }
 
+  /** Drop the items of a document before one; false if that must wait. */
+  release(document: string, oldest: string): boolean {
+    const known = this.#known.documents.get(document);
+    if (!known || known.fetching || this.#seeking.has(document) || oldestItem(known) === oldest || !holds(known, oldest)) return false;
+    return this.#connection.send({ type: "release", document, oldest });
+  }
+
   /** Request older items until a given item is loaded; false if there is no such item. */
   seek(document: string, item: string): Promise<boolean> {
     this.#giveUp(document); // A new search replaces the previous one.
@@ -267,7 +281,7 @@ export class Client {
     const end = this.#world.now() + BUDGET_S;
     let done = 0;
     do this.#process(received[done] as FromServer, touched);
-    while ((done += 1) < received.length && this.#world.now() < end);
+    while ((done += 1) < received.length && !isAlone(received, done) && this.#world.now() < end);
     this.#ackSoon(touched);
     if (this.#known !== before) this.#changed(this.#known);
     for (const document of [...this.#seeking.keys()]) this.#continueSeeking(document);
@@ -292,6 +306,10 @@ export class Client {
       case "page": {
         const known = this.#known.documents.get(message.document);
         return known ? this.#store(paged(known, message)) : undefined;
+      }
+      case "released": {
+        const known = this.#known.documents.get(message.document);
+        return known ? this.#store(released(known, message)) : undefined;
       }
       case "intent_result":
         return this.#processResult(message);

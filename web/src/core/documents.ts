@@ -3,7 +3,7 @@
  * how to request what is missing. Values only; `client` sends and `connection` connects.
  */
 import type { Change } from "../protocol/changes.ts";
-import type { Changes, Fetch, Open, Page, SnapshotMessage, Window } from "../protocol/messages.ts";
+import type { Changes, Fetch, Open, Page, Released, SnapshotMessage, Window } from "../protocol/messages.ts";
 import type { PendingRow } from "../protocol/pending.ts";
 import type { Snapshot, Turn } from "../protocol/transcript.ts";
 import { apply, Mismatch, type Row, type Sections } from "./apply.ts";
@@ -70,6 +70,17 @@ export function paged(before: Followed, page: Page): Followed {
   const turns = (page.turns as readonly Row[]).filter((turn) => past.every((known) => known.id !== turn.id));
   const state = { ...before.state, items: [...(page.items as readonly Row[]), ...items], past: [...turns, ...past] };
   return { ...before, state, window: page.window, fetching: false };
+}
+
+/** The document without the items before the oldest that it keeps, and without the turns that only those had. */
+export function released(before: Followed, message: Released): Followed {
+  const all = before.state["items"] as readonly Row[];
+  const at = all.findIndex((item) => item.id === message.oldest);
+  if (at <= 0) return { ...before, window: at < 0 ? before.window : message.window };
+  const items = all.slice(at);
+  const turns = new Set(items.map((item) => item["turn"]));
+  const past = pastOf(before.state).filter((turn) => turns.has(turn.id));
+  return { ...before, state: { ...before.state, items, past }, window: message.window };
 }
 
 /** The request for a document from its known sequence number on, or from its end. */

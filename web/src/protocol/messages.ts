@@ -133,6 +133,21 @@ export interface Problem {
   readonly details: { readonly [key: string]: unknown };
 }
 
+/** Request to get no more changes of items before one, because the client drops them. */
+export interface Release {
+  readonly type: "release";
+  readonly document: string;
+  readonly oldest: string;
+}
+
+/** The answer to `release`: no later message changes an item before `oldest`, so the client can */
+export interface Released {
+  readonly type: "released";
+  readonly document: string;
+  readonly oldest: string | null;
+  readonly window: Window;
+}
+
 /** A request to do something; carried out once for each (client, n), however often it is sent. */
 export interface SendIntent {
   readonly type: "intent";
@@ -176,6 +191,7 @@ export type FromClient =
   | Ack
   | Look
   | Fetch
+  | Release
   | SendIntent;
 
 export type FromServer =
@@ -185,6 +201,7 @@ export type FromServer =
   | SnapshotMessage
   | Changes
   | Page
+  | Released
   | IntentResult
   | Problem
   | Pong

@@ -43,7 +43,7 @@ export type Asking =
   | { readonly kind: "finish"; readonly path: string; readonly repository: string; readonly how: "merge" | "keep" | "discard" }
   | { readonly kind: "offers"; readonly offer: ResumeOffer };
 
-type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "seek" | "hurry" | "access">;
+type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "release" | "seek" | "hurry" | "access">;
 
 const TOAST_MS = 6_000;
 
@@ -182,6 +182,19 @@ export class App {
 
   fetchOlder(id: string, count?: number): boolean {
     return this.#source.fetchOlder(id, count);
+  }
+
+  #keeping = 0;
+
+  /** Keep all loaded items of sessions until the returned function is called. */
+  keepItems(): () => void {
+    this.#keeping += 1;
+    return () => void (this.#keeping -= 1);
+  }
+
+  /** Drop the items of a session before one, unless something needs them. */
+  release(id: string, oldest: string): boolean {
+    return this.#keeping === 0 && this.#source.release(id, oldest);
   }
 
   /** Load an item of a session, however old; false if there is no such item. */

@@ -38,6 +38,7 @@ export function stillApp(name: string, state: Transcript): App {
     send: () => Promise.resolve(refused),
     look: () => {},
     fetchOlder: () => false,
+    release: () => false,
     seek: () => Promise.resolve(false),
     hurry: () => {},
     access: () => Promise.reject(new Error(REFUSED)),

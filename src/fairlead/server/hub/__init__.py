@@ -39,7 +39,8 @@ an integer that grows along the order of the items with large gaps between neigh
 window is one number, the key of its oldest item (`Cursor.first`). A change concerns a client if
 the key of its item is at or above that number: one comparison. An item inserted between two
 others gets a key in the gap; when a gap is used up, all keys are assigned again and the ring is
-dropped, so that every client gets a snapshot. `fetch` extends a window downwards by one page.
+dropped, so that every client gets a snapshot. `fetch` extends a window downwards by one page;
+`release` makes it begin with a later item.
 
 What a step is
 --------------

@@ -67,6 +67,12 @@ class Cursor:
         self.looking = looking
         self._status = None
 
+    def release(self, doc: Document, oldest: str) -> None:
+        """Begin the window with a later item, if the client has that item."""
+        key = doc.key(oldest)
+        if key is not None and key > self.first:
+            self.first = key
+
     def advance(self, doc: Document, now: float, *, answer: bool = False) -> Update | None:
         """The next message, if anything changed; with `answer` in any case."""
         position = self.position

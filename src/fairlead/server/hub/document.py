@@ -128,7 +128,10 @@ class Document:
     # Taking in
 
     def publish(self, seq: int, changes: Sequence[Change]) -> None:
-        """The events up to this number changed this; the source is there already."""
+        """The events up to this number changed this; the source is there already.
+
+        The changes are merged (`coalesce`), because a client that keeps up is sent them as they are.
+        """
         since = self.seq
         if seq <= since:
             raise ValueError(f"event {seq} of {self.name} comes after event {since}")
@@ -260,6 +263,10 @@ class Document:
         """The first item of a window that begins with this key."""
         place = bisect_left(self._keys, key)
         return self._ids[place] if place < len(self._ids) else None
+
+    def window_from(self, key: int) -> Window:
+        """The window that begins with this key."""
+        return Window(first=bisect_left(self._keys, key), total=len(self._ids))
 
     def has_section(self, name: str) -> bool:
         """Whether there is such a section."""

@@ -6,7 +6,7 @@ client costs nothing while it is slow, everything between two frames is merged, 
 fall between a snapshot and the changes after it. `document` has the documents, `cursor` derives
 the next message from a position, `subscriber` a client; `sockets` pumps.
 
-    subscribe, look, fetch -> messages to send at once, in order
+    subscribe, look, fetch, release -> messages to send at once, in order
     publish                -> some clients become `ready`, and `on_ready` is called
     drain                  -> the messages for one ready client
 """
@@ -19,7 +19,7 @@ from fairlead.server.hub.cursor import Cursor
 from fairlead.server.hub.document import Beside, Document, Source
 from fairlead.server.hub.subscriber import Subscriber
 from fairlead.server.limits import Limits
-from fairlead.server.protocol.messages import Changes, FromServer, Problem
+from fairlead.server.protocol.messages import Changes, FromServer, Problem, Released
 from fairlead.transcript.state.changes import Change
 
 __all__ = ["Hub"]
@@ -265,6 +265,17 @@ class Hub:
         page, cursor.first, size = doc.page(before, count)
         subscriber.sent(document, doc.seq, size)
         return [*out, page]
+
+    def release(self, client: str, document: str, oldest: str) -> list[FromServer]:
+        """The client drops the items before one; it gets no more changes of them."""
+        subscriber = self._clients.get(client)
+        cursor = subscriber.cursors.get(document) if subscriber is not None else None
+        doc = self._documents.get(document)
+        if cursor is None or doc is None:
+            return [_not_followed(document)]
+        cursor.release(doc, oldest)
+        first, window = doc.first_from(cursor.first), doc.window_from(cursor.first)
+        return [Released(document=document, oldest=first, window=window)]
 
     # Within
 

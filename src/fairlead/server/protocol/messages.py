@@ -43,6 +43,8 @@ __all__ = [
     "Page",
     "Pong",
     "Problem",
+    "Release",
+    "Released",
     "SendIntent",
     "Snapshot",
     "Welcome",
@@ -139,6 +141,14 @@ class Fetch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="
     count: int = 200
 
 
+class Release(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="release"):
+    """Request to get no more changes of items before one, because the client drops them."""
+
+    document: str
+    oldest: str
+    """The id of the oldest item that the client keeps."""
+
+
 class SendIntent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="intent"):
     """A request to do something; carried out once for each (client, n), however often it is sent."""
 
@@ -146,7 +156,7 @@ class SendIntent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     intent: Intent
 
 
-FromClient: TypeAlias = Greet | Hello | Open | Close | Ack | Look | Fetch | SendIntent
+FromClient: TypeAlias = Greet | Hello | Open | Close | Ack | Look | Fetch | Release | SendIntent
 
 
 # Server to client
@@ -222,6 +232,16 @@ class Page(Struct, frozen=True, kw_only=True, tag="page"):
     have ended and get no changes."""
 
 
+class Released(Struct, frozen=True, kw_only=True, tag="released"):
+    """The answer to `release`: no later message changes an item before `oldest`, so the client can
+    drop those items now and fetch them again later."""
+
+    document: str
+    oldest: str | None
+    """The requested item; if the client did not have it, the first item of its window."""
+    window: Window
+
+
 class IntentResult(Struct, frozen=True, kw_only=True, tag="intent_result"):
     """The result of an intent."""
 
@@ -260,5 +280,15 @@ class Bye(Struct, frozen=True, kw_only=True, tag="bye"):
 
 
 FromServer: TypeAlias = (
-    Challenge | Access | Welcome | Snapshot | Changes | Page | IntentResult | Problem | Pong | Bye
+    Challenge
+    | Access
+    | Welcome
+    | Snapshot
+    | Changes
+    | Page
+    | Released
+    | IntentResult
+    | Problem
+    | Pong
+    | Bye
 )

@@ -30,6 +30,7 @@ from fairlead.server.protocol.messages import (
     Look,
     Open,
     Problem,
+    Release,
     SendIntent,
     Welcome,
 )
@@ -176,6 +177,8 @@ class Sockets:
         elif isinstance(message, Fetch):
             messages = hub.fetch(socket.id, message.document, message.before, message.count, now)
             socket.send(messages)
+        elif isinstance(message, Release):
+            socket.send(hub.release(socket.id, message.document, message.oldest))
         else:
             socket.send([Problem(code="bad_message", message="This socket already sent hello.")])
 
