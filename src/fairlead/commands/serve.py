@@ -181,7 +181,9 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
             with _stopping_at_ctrl_c(service):
                 _introduce(service, agent, status, data)
                 sessions = service.registry.sessions
-                sweeping = asyncio.create_task(sweep_forever(lambda: sessions.working))
+                sweeping = asyncio.create_task(
+                    sweep_forever(lambda: sessions.working, lambda: sessions.retired)
+                )
                 with (
                     _browser(service, wanted=not arguments.no_browser),
                     link_at_enter(lambda: _print_link(service)) as typing,

@@ -112,6 +112,8 @@ class Sessions:
         self._loading: dict[str, asyncio.Task[LiveSession]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
+        self.retired = 0
+        """How many CLI processes ended and how many sessions were unloaded, so far."""
         self.on_settled: list[Callable[[LiveSession], None]] = []
         """Called after each batch of events that was stored and published."""
         self.gate_of: Callable[[LiveSession], Gate] | None = None
@@ -255,6 +257,7 @@ class Sessions:
         self.hub.detach(live.id)
         await live.close()
         await self._checkpoints.let_go(live)
+        self.retired += 1
 
     async def _unload_deleted(self, session: str) -> None:
         """A session is erased now: end its process, and disconnect its clients from it."""
@@ -348,5 +351,6 @@ class Sessions:
             self.catalog.turn_over(live, RUNNING if live.live else STOPPED)
 
     def _exited(self, live: LiveSession, fact: ProcessExited) -> None:
+        self.retired += 1
         if not fact.expected and not self._closing:
             self.spawn(self.starter.restart(live))
