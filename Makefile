@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 ISOLATED := $(BIN)/python -m fairlead.testing.isolated --
 
-.PHONY: faults help setup web run test wheel-test check bench bench-compare conformance bless clean lock
+.PHONY: faults help setup web run test wheel-test check bench bench-compare bench-servers soak conformance bless clean lock
 
 help:
 	@echo "make run          start the server and open its web app (falls back to a demo agent if claude is not installed)"
@@ -22,6 +22,8 @@ help:
 	@echo "make check        run ruff, mypy --strict, svelte-check and vitest"
 	@echo "make bench        compare Fairlead with the official SDKs, and measure a server under load"
 	@echo "make bench-compare REF=commit  run that commit and this code in turns, and print the ratios"
+	@echo "make bench-servers  compare Fairlead with other servers, on the same scripted CLI"
+	@echo "make soak         keep 50 sessions at work for an hour (SOAK_S seconds), and plot what grows"
 	@echo "make faults       run the long versions of the timing, fault and soak tests"
 	@echo "make conformance  run the tests of real CLIs on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
 	@echo "make bless        write the golden files again"
@@ -112,6 +114,16 @@ bench: setup web
 bench-compare: setup web
 	@test -n "$(REF)" || { echo "bench-compare: name the commit to compare with, such as REF=HEAD~1"; exit 2; }
 	@$(BIN)/python -m bench.compare "$(REF)" $(if $(ROUNDS),--rounds $(ROUNDS))
+
+# The other servers are installed once, which needs the network; they run on loopback only.
+bench-servers: setup web
+	@$(BIN)/python -m bench.servers --install
+	@$(ISOLATED) $(BIN)/python -m bench.servers --save
+	@$(BIN)/python -m bench.plots
+
+SOAK_S ?= 3600
+soak: setup web
+	@$(ISOLATED) $(BIN)/python -m bench.soak --seconds $(SOAK_S) --save
 
 bless: setup
 	@$(BIN)/python -m tests.bless

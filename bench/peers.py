@@ -22,7 +22,15 @@ from pathlib import Path
 from bench.flood import VERSION
 from fairlead.testing.node import find_node
 
-__all__ = ["CONTENDERS", "SDK_PACKAGE", "Contender", "PeerUnavailable"]
+__all__ = [
+    "CONTENDERS",
+    "SDK_PACKAGE",
+    "Contender",
+    "PeerUnavailable",
+    "is_installed",
+    "mark_installed",
+    "run_tool",
+]
 
 HERE = Path(__file__).parent
 SDK_PACKAGE = "@anthropic-ai/claude-agent-sdk"
@@ -73,15 +81,15 @@ def _python_sdk(out: Path, say: Say) -> Contender:
     folder = out / "python-sdk"
     python = str(folder / "bin" / "python")
     pins = HERE / "requirements.txt"
-    if not _is_installed(folder, pins):
+    if not is_installed(folder, pins):
         say("installing the Python SDK (once)")
         venv.create(folder, clear=True, with_pip=True)
         pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         # The build tool comes first and the SDK is built with it: pip's own build environment
         # would take whatever version is newest.
-        _run(*pip, "--requirement", str(HERE / "requirements-build.txt"))
-        _run(*pip, "--no-build-isolation", "--requirement", str(pins))
-        _mark_installed(folder, pins)
+        run_tool(*pip, "--requirement", str(HERE / "requirements-build.txt"))
+        run_tool(*pip, "--no-build-isolation", "--requirement", str(pins))
+        mark_installed(folder, pins)
     return Contender(
         name="Python SDK",
         version=_pinned(pins, "claude-agent-sdk"),
@@ -94,22 +102,22 @@ def _typescript_sdk(out: Path, say: Say) -> Contender:
     folder = out / "typescript-sdk"
     pins = HERE / "package-lock.json"
     tools = find_node()
-    if not _is_installed(folder, pins):
+    if not is_installed(folder, pins):
         say("installing the TypeScript SDK (once)")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for name in ("package.json", "package-lock.json", ".npmrc"):
             shutil.copy(HERE / name, folder)
         quiet = ("--no-audit", "--no-fund", "--no-progress", "--loglevel=error")
-        _run(*tools.npm, "ci", "--omit=optional", "--ignore-scripts", *quiet, cwd=folder)
-        _mark_installed(folder, pins)
+        run_tool(*tools.npm, "ci", "--omit=optional", "--ignore-scripts", *quiet, cwd=folder)
+        mark_installed(folder, pins)
     module = folder / "node_modules" / SDK_PACKAGE
     manifest = json.loads((module / "package.json").read_text("utf-8"))
     runner = HERE / "run_typescript_sdk.mjs"
     return Contender(
         name="TypeScript SDK",
         version=manifest["version"],
-        runtime=f"Node {_run(str(tools.node), '--version').strip().removeprefix('v')}",
+        runtime=f"Node {run_tool(str(tools.node), '--version').strip().removeprefix('v')}",
         start=(str(tools.node), str(runner), str(module / manifest["main"])),
     )
 
@@ -130,12 +138,14 @@ def _pinned(pins: Path, package: str) -> str:
     raise PeerUnavailable(f"{pins} does not pin {package}")
 
 
-def _is_installed(folder: Path, pins: Path) -> bool:
+def is_installed(folder: Path, pins: Path) -> bool:
+    """Whether a folder has what this file pins."""
     mark = folder / "installed"
     return mark.exists() and mark.read_text("utf-8") == _digest(pins)
 
 
-def _mark_installed(folder: Path, pins: Path) -> None:
+def mark_installed(folder: Path, pins: Path) -> None:
+    """Remember that a folder has what this file pins."""
     (folder / "installed").write_text(_digest(pins), "utf-8")
 
 
@@ -143,7 +153,8 @@ def _digest(pins: Path) -> str:
     return hashlib.sha256(pins.read_bytes()).hexdigest()
 
 
-def _run(*command: str, cwd: Path | None = None) -> str:
+def run_tool(*command: str, cwd: Path | None = None) -> str:
+    """Run an installer; what it printed."""
     completed = subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S
     )

@@ -72,6 +72,8 @@ def draw(parts: dict[str, Any], folder: Path) -> list[Path]:
         pictures[f"bench-reading-{name}"] = chart(f"Reading {name}", unit, bars)
     if "server" in parts:
         pictures["bench-server"] = _server(parts["server"])
+    if "servers" in parts:
+        pictures["bench-servers"] = _servers(parts["servers"])
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, picture in pictures.items():
@@ -86,6 +88,17 @@ def _server(figures: dict[str, Any]) -> str:
     title = f"Control round trips with {sessions} sessions and {sockets} sockets, 99th percentile"
     bars = [Bar(row["name"], row["p99_ms"]) for row in figures["round_trips"]]
     return chart(title, "milliseconds", bars)
+
+
+def _servers(figures: dict[str, Any]) -> str:
+    title = f"{figures['sessions']} sessions at {figures['lines_per_s']:g} lines a second each"
+    unit = "CPU time per line, µs"
+    bars = [
+        Bar(f"{one['name']} {one['version']}", one["figures"][unit], one["name"] == "Fairlead")
+        for one in figures["servers"]
+        if unit in one["figures"]
+    ]
+    return chart(title, f"{unit}, of the server process", bars)
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.rounds import Runs
 
-__all__ = ["as_data", "load", "machine", "table", "verdicts"]
+__all__ = ["as_data", "load", "machine", "short", "table", "verdicts"]
 
 AIMS = {"TypeScript SDK": 0.45, "Python SDK": 0.10}
 """What part of a peer's processor time Fairlead may take at most."""
@@ -35,6 +35,11 @@ def load() -> str:
     busy = average > BUSY_SHARE * (os.cpu_count() or 1)
     advice = " (busy: trust the ratios, not the absolute figures)" if busy else ""
     return f"load average {average:.1f} on {os.cpu_count()} cores{advice}"
+
+
+def short(value: float) -> str:
+    """A figure with three digits that matter, and never with an exponent."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"
 
 
 def table(outcome: list[Runs]) -> str:

@@ -1,8 +1,9 @@
-"""All agents in one process: `python -m bench.server_load.choir SOCKET STEPS`.
+"""All agents in one process: `python -m bench.server_load.choir SOCKET STEPS [PROJECT]`.
 
 Every `understudy` hands its pipes over here. Each agent answers control requests at once, and
 at a prompt speaks its script line by line at its own pace, as a model does; one that asks waits
-for the answer before it goes on. The prompt says how (`Orders`). Told `tell` on stdin it tells
+for the answer before it goes on. With PROJECT it also writes the files by which sessions of that
+folder can be resumed. The prompt says how (`Orders`). Told `tell` on stdin it tells
 what it has counted, told the end of stdin it ends. Times are of the system's monotonic clock,
 which all processes share.
 """
@@ -15,11 +16,14 @@ import os
 import socket
 import sys
 import time
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from bench.server_load.orders import Orders
 from bench.server_load.script import Beat, Script
+from bench.server_load.understudy import VERSION
 
 __all__ = ["main"]
 
@@ -44,11 +48,23 @@ class Counts:
 class Agent(asyncio.Protocol):
     """One CLI: what comes on its stdin, and what it says."""
 
-    def __init__(self, script: Script, counts: Counts, session: str, stdout: int) -> None:
+    def __init__(
+        self,
+        script: Script,
+        counts: Counts,
+        session: str,
+        stdout: int,
+        *,
+        resumed: bool,
+        project: str | None,
+    ) -> None:
         self._script = script
         self._counts = counts
         self._session = session
         self._stdout = stdout
+        self._project = project
+        self._spoke = resumed
+        """Whether this session has had a turn, by this process or by one before it."""
         self._unread = b""
         self._answers: dict[str, asyncio.Future[float]] = {}
         self._speaking: asyncio.Task[None] | None = None
@@ -79,7 +95,11 @@ class Agent(asyncio.Protocol):
     async def _speak(self, prompt: dict[str, Any]) -> None:
         orders = Orders.read(prompt["message"]["content"][0]["text"])
         self._counts.turns_begun += 1
-        await self._write(self._script.init(self._session))
+        mark = int(time.monotonic() * 10) & 0xFFFFFFFF if self._spoke else None
+        self._spoke = True
+        if self._project is not None:
+            _keep(self._session, self._project, prompt)
+        await self._write(self._marked(self._script.init(self._session), mark))
         self._write_object({**prompt, "session_id": self._session, "isReplay": True})
         began = due = time.monotonic()
         for beat in self._script.beats:
@@ -92,11 +112,15 @@ class Agent(asyncio.Protocol):
             elif late > MOST_BEHIND_S:
                 due = time.monotonic()
             self._counts.late_s = max(self._counts.late_s, time.monotonic() - due)
-            await self._write(self._script.said_by(self._session, beat.line))
+            said = self._script.said_by(self._session, beat.line)
+            await self._write(self._marked(said, mark))
             if orders.asks and beat.asks is not None:
                 due = max(due, await self._ask(beat))
-        await self._write(self._script.result(self._session))
+        await self._write(self._marked(self._script.result(self._session), mark))
         self._counts.turns_ended += 1
+
+    def _marked(self, line: bytes, mark: int | None) -> bytes:
+        return line if mark is None else self._script.said_again(line, mark)
 
     async def _ask(self, beat: Beat) -> float:
         assert beat.asks is not None
@@ -159,8 +183,9 @@ def _yes(request: dict[str, Any]) -> dict[str, Any]:
 class Choir:
     """Everybody who was handed over."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, project: str | None) -> None:
         self.counts = Counts()
+        self._project = project
         self._script = script
         self._agents: set[asyncio.Task[None]] = set()
 
@@ -183,7 +208,11 @@ class Choir:
             output, (stdin, stdout), _, _ = socket.recv_fds(line, 65536, 2)
             flags = output.decode().rstrip("\n").split("\0")
             os.set_blocking(stdout, False)
-            agent = Agent(self._script, self.counts, _session_of(flags), stdout)
+            resumed = any(flag.startswith("--resume=") for flag in flags)
+            session = _session_of(flags)
+            agent = Agent(
+                self._script, self.counts, session, stdout, resumed=resumed, project=self._project
+            )
             loop = asyncio.get_running_loop()
             transport, _ = await loop.connect_read_pipe(lambda: agent, os.fdopen(stdin, "rb"))
             self.counts.agents += 1
@@ -195,7 +224,25 @@ class Choir:
 
 
 def _session_of(flags: list[str]) -> str:
-    return next(flag.split("=", 1)[1] for flag in flags if flag.startswith("--session-id="))
+    names = ("--session-id=", "--resume=")
+    return next(flag.split("=", 1)[1] for flag in flags if flag.startswith(names))
+
+
+def _keep(session: str, project: str, prompt: dict[str, Any]) -> None:
+    """Write the file by which a server knows that it can resume this session."""
+    folder = Path.home() / ".claude" / "projects" / "benchmark"
+    folder.mkdir(parents=True, exist_ok=True)
+    record = {
+        "type": "user",
+        "sessionId": session,
+        "cwd": project,
+        "version": VERSION,
+        "timestamp": "2026-01-02T03:04:05.000Z",
+        "uuid": prompt.get("uuid") or str(uuid.uuid4()),
+        "parentUuid": None,
+        "message": prompt["message"],
+    }
+    (folder / f"{session}.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
 
 
 async def obey(tell: Callable[[], object]) -> None:
@@ -207,9 +254,9 @@ async def obey(tell: Callable[[], object]) -> None:
         print(json.dumps(tell()), flush=True)
 
 
-async def main(path: str, steps: int) -> None:
+async def main(path: str, steps: int, project: str | None = None) -> None:
     """Play until stdin ends."""
-    choir = Choir(Script(steps))
+    choir = Choir(Script(steps), project)
     listening = asyncio.create_task(choir.listen(path))
     print(json.dumps({"ready": True}), flush=True)
     await obey(lambda: vars(choir.counts))
@@ -217,4 +264,4 @@ async def main(path: str, steps: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))

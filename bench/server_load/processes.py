@@ -106,9 +106,9 @@ class Server:
 
     @classmethod
     async def start(
-        cls, folder: Path, agent: Path, project: Path, *, source: Path = SOURCE
+        cls, folder: Path, agent: Path, project: Path, *, source: Path = SOURCE, port: int = 0
     ) -> Server:
-        """Start the code of `source` and pair with it."""
+        """Start the code of `source` and pair with it; a port of 0 is any that is free."""
         command = (
             *(
                 sys.executable,
@@ -117,7 +117,7 @@ class Server:
                 "serve",
                 "--no-browser",
                 "--port",
-                "0",
+                str(port),
             ),
             *("--agent", str(agent), "--data", str(folder / "data"), "--root", str(project)),
         )

@@ -6,6 +6,7 @@ All agents say the same, each under its own session id. Knows nothing of pace or
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple
 
 from bench import shapes, traffic
@@ -13,6 +14,8 @@ from bench import shapes, traffic
 __all__ = ["Beat", "Script"]
 
 SESSION = shapes.SESSION.encode()
+
+_UUID = re.compile(rb'"uuid":"[0-9a-f]{8}')
 
 
 class Beat(NamedTuple):
@@ -44,6 +47,14 @@ class Script:
     def said_by(session: str, line: bytes) -> bytes:
         """A line of a beat as one session says it."""
         return line.replace(SESSION, session.encode())
+
+    @staticmethod
+    def said_again(line: bytes, mark: int) -> bytes:
+        """A line in a later turn: with other ids, because a line that was said before is ignored."""
+        line = _UUID.sub(b'"uuid":"%08x' % mark, line)
+        return line.replace(b"msg_01", b"msg_%08x" % mark).replace(
+            b"toolu_01", b"toolu_%08x" % mark
+        )
 
 
 def _written(line: shapes.Line) -> bytes:

@@ -42,6 +42,15 @@ def test_a_picture_is_drawn_for_each_part_that_was_measured(tmp_path: Path) -> N
     }
     paths = draw({"reading": [reading], "server": figures.summary()}, tmp_path)
     assert [path.name for path in paths] == ["bench-reading-text-deltas.svg", "bench-server.svg"]
+    cost = {"CPU time per line, µs": 7.5}
+    servers = [
+        {"name": "Fairlead", "version": "1", "figures": cost},
+        {"name": "Other", "version": "2", "figures": {}},
+    ]
+    [other] = draw({"servers": {"sessions": 3, "lines_per_s": 20.0, "servers": servers}}, tmp_path)
+    assert other.name == "bench-servers.svg"
+    assert "Fairlead 1" in other.read_text("utf-8")
+    assert "Other" not in other.read_text("utf-8")
     assert "1.5" in paths[0].read_text("utf-8")
     server = paths[1].read_text("utf-8")
     assert "3 sessions and 7 sockets" in server

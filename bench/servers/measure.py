@@ -1,0 +1,138 @@
+"""What is measured of a server while its sessions work, the same for every contender.
+
+CPU time is that of the server's own process, all threads; CLIs are processes of their own. A delay
+is the time from the CLI's write of a line until the client of its session has the frame with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+from bench.server_load.figures import Times
+from bench.server_load.processes import cpu_of, usage_of
+from bench.servers.contenders import Contender
+from bench.servers.figures import Run
+
+__all__ = ["Plan", "measure"]
+
+SETTLE_S = 3.0
+"""After the start, until a server is idle."""
+
+FEW_LINES = 5
+
+_MARK = re.compile(rb"@(\d+\.\d{6}) ")
+
+
+class Plan:
+    """How much work each server gets."""
+
+    def __init__(self, sessions: int, lines: int, per_s: float) -> None:
+        self.sessions = sessions
+        self.lines = lines
+        self.per_s = per_s
+
+    @property
+    def prompt(self) -> str:
+        """What each session is told."""
+        return f"lines={self.lines} per_s={self.per_s}"
+
+    @property
+    def few(self) -> str:
+        """The same for little more than the start and the end of a turn."""
+        return f"lines={FEW_LINES} per_s={self.per_s}"
+
+
+class _Arrivals:
+    def __init__(self) -> None:
+        self.delays: dict[bytes, float] = {}
+
+    def heard(self, payload: bytes) -> None:
+        now = time.monotonic()
+        for mark in _MARK.findall(payload):
+            self.delays.setdefault(mark, now - float(mark))
+
+
+async def measure(contender: Contender, plan: Plan) -> Run:
+    """Start a server, let its sessions work once, and end it."""
+    with tempfile.TemporaryDirectory(prefix="fairlead-servers-") as folder:
+        started = time.monotonic()
+        ready_s = await contender.start(Path(folder))
+        try:
+            page = await asyncio.to_thread(_page_bytes, contender.base)
+            await contender.work(1, plan.few, lambda _: None)  # Code is loaded, JIT is warm.
+            await asyncio.sleep(SETTLE_S)
+            idle = usage_of(contender.pid).rss
+            # The same sessions with few lines tell what a line costs without its session.
+            few_s = await _cpu_of_work(contender, plan.sessions, plan.few, lambda _: None)
+            arrivals = _Arrivals()
+            all_s = await _cpu_of_work(contender, plan.sessions, plan.prompt, arrivals.heard)
+            rss = usage_of(contender.pid).rss
+        finally:
+            await contender.end()
+    wanted = plan.sessions * plan.lines
+    delays = Times("line to frame", tuple(arrivals.delays.values()))
+    return Run(
+        ready_s=ready_s,
+        lines=wanted,
+        missing=wanted - len(arrivals.delays),
+        line_s=(all_s - few_s) / (wanted - plan.sessions * FEW_LINES),
+        session_s=few_s / plan.sessions,
+        delay_p50_s=delays.percentile(0.5),
+        delay_p99_s=delays.percentile(0.99),
+        rss_idle=idle,
+        rss_per_session=(rss - idle) / plan.sessions,
+        page_bytes=page,
+        seconds=time.monotonic() - started,
+    )
+
+
+async def _cpu_of_work(
+    contender: Contender, sessions: int, prompt: str, heard: Callable[[bytes], None]
+) -> float:
+    before = cpu_of(contender.pid)
+    await contender.work(sessions, prompt, heard)
+    return cpu_of(contender.pid) - before
+
+
+class _Parts(HTMLParser):
+    """The scripts and styles that a page names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "script" and values.get("src"):
+            self.found.add(values["src"] or "")
+        elif tag == "link" and values.get("rel") in ("stylesheet", "modulepreload"):
+            self.found.add(values.get("href") or "")
+
+
+def _page_bytes(base: str) -> int:
+    """Bytes on the wire of the page and of the scripts and styles that it names."""
+    page, size = _load(f"{base}/")
+    parts = _Parts()
+    parts.feed(page.decode("utf-8", "replace"))
+    for part in parts.found:
+        url = urllib.parse.urljoin(f"{base}/", part)
+        if url.startswith(base):
+            size += _load(url)[1]
+    return size
+
+
+def _load(url: str) -> tuple[bytes, int]:
+    """The content of an address, and the bytes that a browser is sent for it."""
+    compressed = urllib.request.Request(url, headers={"Accept-Encoding": "gzip, br"})
+    with urllib.request.urlopen(compressed, timeout=30) as answer:
+        size = len(answer.read())
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return answer.read(), size
