@@ -70,7 +70,7 @@ async def flooded(tmp_path: Path) -> AsyncIterator[Flooded]:
 
 
 async def _long_talk(flooded: Flooded, visit: Visit) -> tuple[Desk, str]:
-    """A page that holds all items of a long conversation, at its end and at rest."""
+    """A page that has followed a long conversation, at its end and at rest."""
     session = await flooded.session("items 1")
     desk = await visit(flooded.house)
     await desk.page.goto(f"{flooded.house.base}/s/{session}")
