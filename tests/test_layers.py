@@ -53,7 +53,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "server": (
         "limits", "refusal", "ticks", "files", "working_files", "branches", "trust",
         "worktree_settings", "policy",
-        "protocol", "limit_book", "access", "hub", "view", "session", "sessions", "review", "intents",
+        "protocol", "limit_book", "access", "hub", "view", "session", "sessions", "review", "terminal", "intents",
         "http", "workbench", "notices", "budgets", "schedules", "sockets", "bridge",
         "*",
     ),
@@ -71,6 +71,7 @@ PURE = (
     "server/notices/rules",
     "server/protocol",
     "server/schedules/rules",
+    "server/terminal/output",
     "server/view",
     "emulator/state",
 )

@@ -113,6 +113,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="acceptEdits",
         help="most permissive mode a client may select",
     )
+    parser.add_argument(
+        "--terminal",
+        action="store_true",
+        help="let owners open a shell in the folders of sessions, without asking for each command",
+    )
     add_env_argument(parser)
     parser.add_argument(
         "--pass-env",
@@ -176,6 +181,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
             policy=_policy(arguments, agent),
             projects=_projects(options),
             new_database=arguments.new_database,
+            terminal=arguments.terminal,
         ) as service:
             # Before the first line is printed, because the user may press Ctrl-C at once.
             with _stopping_at_ctrl_c(service):

@@ -105,6 +105,13 @@ class Limits:
     notice_viewed_delay_s: float = 15.0
     """While a client displays the session, its user may answer there."""
 
+    # Terminals
+    terminals: int = 16
+    """Shells that run at the same time."""
+    terminals_per_session: int = 4
+    terminal_scrollback_bytes: int = 256 * KIB
+    """The last output of each terminal, which a client gets after a reload: some 2,500 lines."""
+
     # Input of clients
     prompt_bytes: int = MIB
     prompts_held: int = 100

@@ -64,6 +64,7 @@ from fairlead.server.sockets.connections import SocketConnections
 from fairlead.server.sockets.sockets import Sockets
 from fairlead.server.sockets.uvicorn_limits import limited_http_protocol, limited_websocket_protocol
 from fairlead.server.store_opening import opened_store
+from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.server.workbench.change_routes import ChangeRoutes
 from fairlead.server.workbench.content_routes import ContentRoutes
 from fairlead.server.workbench.file_routes import FileRoutes
@@ -194,11 +195,13 @@ async def open_service(
     limits: Limits | None = None,
     projects: Path | None = None,
     new_database: bool = False,
+    terminal: bool = False,
     push_to_loopback: bool = False,
 ) -> AsyncIterator[Service]:
     """Assemble a server; `projects` is the folder of the CLI's own sessions.
 
     `new_database` moves a database that cannot be used aside and creates an empty one.
+    `terminal` lets owners open a shell in the folder of a session.
     `push_to_loopback` is for tests: it allows a push service on this machine.
     """
     address, limits = address or Address(), limits or Limits()
@@ -222,6 +225,7 @@ async def open_service(
             return await asyncio.to_thread(uploads.block, upload_id, name)
 
         cli = CliSessions(projects, store) if projects is not None else None
+        terminals = TerminalRegistry(store, limits) if terminal else None
         registry = Registry(
             store,
             limits=limits,
@@ -230,6 +234,7 @@ async def open_service(
             cli=cli,
             upload=upload,
             revoke=devices.revoke,
+            terminals=terminals,
             version=version("fairlead"),
         )
         notices = Notices(
@@ -246,6 +251,8 @@ async def open_service(
         await budgets.load()
         registry.limit_book.load(data / LIMITS_FILE)
         await stack.enter_async_context(registry)
+        if terminals is not None:
+            stack.push_async_callback(terminals.close)
         await stack.enter_async_context(notices)
         stack.push_async_callback(_end, asyncio.create_task(budgets.run()))
         schedules = Schedules(store, registry.sessions, registry)
@@ -256,7 +263,7 @@ async def open_service(
         for device in devices.revocations.unstored:
             registry.revoked(device)
         connections = SocketConnections(registry, devices, limits)
-        devices.disconnect = connections.disconnect
+        devices.disconnect = _disconnect(connections, terminals)
         sockets = Sockets(
             registry,
             devices,
@@ -264,6 +271,7 @@ async def open_service(
             limits,
             version=version("fairlead"),
             agent=agent,
+            terminals=terminals,
         )
         bridge = Bridge(registry, devices, connections, limits)
         library = ServerLibrary(registry, store, lambda: sockets.count)
@@ -349,6 +357,19 @@ def _workbench_routes(
         *RecordingRoutes(registry).routes,
         *PlaybackRoutes(registry, store).routes,
     )
+
+
+def _disconnect(
+    connections: SocketConnections, terminals: TerminalRegistry | None
+) -> Callable[[str], None]:
+    """Ends what a revoked device has: its sockets, and the shells that it opened."""
+
+    def disconnect(device: str) -> None:
+        connections.disconnect(device)
+        if terminals is not None:
+            terminals.revoked(device)
+
+    return disconnect
 
 
 async def _end(task: asyncio.Task[None]) -> None:

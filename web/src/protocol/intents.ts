@@ -1,4 +1,4 @@
-// Generated from src/fairlead/server/protocol/intents.py, src/fairlead/server/protocol/workbench_intents.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
+// Generated from src/fairlead/server/protocol/intents.py, src/fairlead/server/protocol/workbench_intents.py, src/fairlead/server/protocol/terminal_intents.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
 /** Make a branch and check it out in a new folder, for a session that then starts there. */
 export interface AddWorktree {
@@ -58,6 +58,12 @@ export interface CancelPrompt {
   readonly kind: "cancel_prompt";
   readonly session: string;
   readonly uuid: string;
+}
+
+/** End the shell of a terminal and what it started, and forget its output. */
+export interface CloseTerminal {
+  readonly kind: "close_terminal";
+  readonly terminal: string;
 }
 
 /** A comment as the user saw it. */
@@ -240,6 +246,14 @@ export interface NewSession {
   readonly add_dirs?: readonly string[];
   readonly plugin_dirs?: readonly string[];
   readonly worktree_base?: string | null;
+}
+
+/** Start a shell in the folder of a session; the result has `terminal`, its id. */
+export interface OpenTerminal {
+  readonly kind: "open_terminal";
+  readonly session: string;
+  readonly cols?: number;
+  readonly rows?: number;
 }
 
 /** Pin a session to the top of the list, or unpin it. */
@@ -504,4 +518,6 @@ export type Intent =
   | RewindFiles
   | ContinueAtReset
   | ContinueAtResetByDefault
+  | OpenTerminal
+  | CloseTerminal
   | RevokeDevice;

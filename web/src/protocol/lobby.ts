@@ -107,6 +107,7 @@ export interface ServerInfo {
   readonly budgets: readonly BudgetAlert[];
   readonly limits: readonly LimitRow[];
   readonly continue_at_reset: boolean;
+  readonly terminal: boolean;
 }
 
 /** A session in the lobby. */

@@ -1,4 +1,4 @@
-// Generated from src/fairlead/server/protocol/messages.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
+// Generated from src/fairlead/server/protocol/messages.py, src/fairlead/server/protocol/terminal_messages.py by `python -m fairlead.server.protocol.typescript`. Do not edit.
 
 import type { Intent } from "./intents.ts";
 
@@ -165,6 +165,72 @@ export interface SnapshotMessage {
   readonly window: Window;
 }
 
+/** The client has drawn everything before this offset. */
+export interface TerminalAck {
+  readonly type: "terminal_ack";
+  readonly terminal: string;
+  readonly offset: number;
+}
+
+/** Send the stored output of a terminal from an offset on, and what follows. */
+export interface TerminalAttach {
+  readonly type: "terminal_attach";
+  readonly terminal: string;
+  readonly offset?: number;
+}
+
+/** Send no more output of a terminal; its shell goes on. */
+export interface TerminalDetach {
+  readonly type: "terminal_detach";
+  readonly terminal: string;
+}
+
+/** What the user typed or pasted. */
+export interface TerminalInput {
+  readonly type: "terminal_input";
+  readonly terminal: string;
+  readonly data: string;
+}
+
+/** Send the terminals of a session now and whenever they change; replaces the last such request. */
+export interface TerminalList {
+  readonly type: "terminal_list";
+  readonly session: string;
+}
+
+/** A piece of a terminal's output. */
+export interface TerminalOutput {
+  readonly type: "terminal_output";
+  readonly terminal: string;
+  readonly offset: number;
+  readonly data: string;
+  readonly replay: boolean;
+  readonly lost: number;
+}
+
+/** One terminal of a session. */
+export interface TerminalRow {
+  readonly id: string;
+  readonly number: number;
+  readonly ended: boolean;
+  readonly code: number | null;
+}
+
+/** The size of the client's window in characters. */
+export interface TerminalSize {
+  readonly type: "terminal_size";
+  readonly terminal: string;
+  readonly cols: number;
+  readonly rows: number;
+}
+
+/** The terminals of a session, the oldest first. */
+export interface Terminals {
+  readonly type: "terminals";
+  readonly session: string;
+  readonly terminals: readonly TerminalRow[];
+}
+
 /** The client is authenticated. */
 export interface Welcome {
   readonly type: "welcome";
@@ -192,7 +258,13 @@ export type FromClient =
   | Look
   | Fetch
   | Release
-  | SendIntent;
+  | SendIntent
+  | TerminalList
+  | TerminalAttach
+  | TerminalDetach
+  | TerminalInput
+  | TerminalSize
+  | TerminalAck;
 
 export type FromServer =
   | Challenge
@@ -205,4 +277,6 @@ export type FromServer =
   | IntentResult
   | Problem
   | Pong
-  | Bye;
+  | Bye
+  | Terminals
+  | TerminalOutput;

@@ -28,6 +28,7 @@ class ServeSettings:
     public_url: str | None = None
     trusted_proxy: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
+    terminal: bool = False
 
 
 def read_settings(data: Path) -> ServeSettings:
@@ -53,6 +54,7 @@ def apply_settings(arguments: argparse.Namespace, settings: ServeSettings) -> No
     arguments.public_url = arguments.public_url or settings.public_url
     arguments.trusted_proxy = arguments.trusted_proxy or list(settings.trusted_proxy)
     arguments.pass_env = arguments.pass_env or list(settings.pass_env)
+    arguments.terminal = arguments.terminal or settings.terminal
 
 
 def _checked(file: Path, content: Mapping[str, Any]) -> ServeSettings:
@@ -60,6 +62,7 @@ def _checked(file: Path, content: Mapping[str, Any]) -> ServeSettings:
         "public_url": _text,
         "trusted_proxy": _texts,
         "pass_env": _texts,
+        "terminal": _switch,
     }
     for key in content:
         if key not in known:
@@ -67,6 +70,12 @@ def _checked(file: Path, content: Mapping[str, Any]) -> ServeSettings:
             raise UsageError(f"{file}: unknown setting {key!r}. The settings are {names}.")
     values = {key: known[key](file, key, value) for key, value in content.items()}
     return ServeSettings(**values)
+
+
+def _switch(file: Path, key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{file}: {key} must be true or false, such as {key} = true.")
+    return value
 
 
 def _text(file: Path, key: str, value: object) -> str:

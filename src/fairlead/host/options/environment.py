@@ -17,7 +17,7 @@ from fairlead.wire.config_folder import VARIABLE as CONFIG_FOLDER
 if TYPE_CHECKING:
     from fairlead.host.options.options import Options
 
-__all__ = ["NESTED_MARKERS", "child_environment", "is_emulator"]
+__all__ = ["NESTED_MARKERS", "child_environment", "is_emulator", "shell_environment"]
 
 SYSTEM = frozenset({
     "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR",
@@ -38,7 +38,8 @@ CLI_SETTINGS = frozenset({
 """Settings of the CLI without its prefix. Most disable something: dropping DISABLE_TELEMETRY would
 enable telemetry without the user's knowledge."""
 
-PREFIXES = ("LC_", "XDG_", "ANTHROPIC_", "CLAUDE_")
+SHELL_PREFIXES = ("LC_", "XDG_")
+PREFIXES = (*SHELL_PREFIXES, "ANTHROPIC_", "CLAUDE_")
 
 CLOUD_PREFIXES: Mapping[str, tuple[str, ...]] = {
     "CLAUDE_CODE_USE_BEDROCK": ("AWS_",),
@@ -90,6 +91,16 @@ def child_environment(parent: Mapping[str, str], options: Options) -> dict[str, 
     return {**child, **options.env}
 
 
+def shell_environment(parent: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a user's own shell: the system's, without keys and settings of the CLI."""
+    kept = {
+        name: value
+        for name, value in parent.items()
+        if name in SYSTEM or _is_proxy(name) or name.startswith(SHELL_PREFIXES)
+    }
+    return {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
 def is_emulator(agent: str) -> bool:
     """Whether an agent is Fairlead's own emulator, by its name."""
     return agent == "demo" or agent.rpartition("/")[2] == "fairlead-claude"
@@ -98,9 +109,17 @@ def is_emulator(agent: str) -> bool:
 def _passes(name: str, clouds: tuple[str, ...]) -> bool:
     if name in NESTED_MARKERS:
         return False
+    return (
+        _is_proxy(name)
+        or name in SYSTEM
+        or name in CLI_SETTINGS
+        or name.startswith(PREFIXES + clouds)
+    )
+
+
+def _is_proxy(name: str) -> bool:
     # Either all lower or all upper, as programs write them.
-    proxy = name in PROXIES or (name.isupper() and name.lower() in PROXIES)
-    return proxy or name in SYSTEM or name in CLI_SETTINGS or name.startswith(PREFIXES + clouds)
+    return name in PROXIES or (name.isupper() and name.lower() in PROXIES)
 
 
 def _clouds(variables: Mapping[str, str]) -> tuple[str, ...]:

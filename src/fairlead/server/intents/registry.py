@@ -33,6 +33,7 @@ from fairlead.server.intents import prompt as prompt_intents
 from fairlead.server.intents import review as review_intents
 from fairlead.server.intents import session as session_intents
 from fairlead.server.intents import switch as switch_intents
+from fairlead.server.intents import terminal as terminal_intents
 from fairlead.server.intents import worktree as worktree_intents
 from fairlead.server.intents.context import IntentContext, check_number, client_key, stored_result
 from fairlead.server.intents.handlers import Handler, Result
@@ -47,6 +48,7 @@ from fairlead.server.protocol.messages import LOBBY, IntentResult
 from fairlead.server.refusal import Refusal
 from fairlead.server.sessions.cli_documents import CliDocuments
 from fairlead.server.sessions.sessions import Sessions, Upload
+from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.server.view.lobby import Lobby
 from fairlead.server.view.presence import Presence
 from fairlead.server.view.session_view import SessionView
@@ -96,13 +98,15 @@ class Registry:
         cli: CliSessions | None = None,
         upload: Upload | None = None,
         revoke: Callable[[str], Awaitable[Revoked]] | None = None,
+        terminals: TerminalRegistry | None = None,
         version: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`agent` is the CLI's name or path; `options` apply to every session.
 
         `cli` lists the CLI's own sessions, `upload` returns an upload as a block of a prompt, and
-        `revoke` revokes a device's token and closes its sockets.
+        `revoke` revokes a device's token and closes its sockets. Without `terminals` no shell can be
+        started.
         """
         self.limits = limits or Limits()
         self.policy = policy or Policy()
@@ -129,6 +133,8 @@ class Registry:
         self._presence = Presence(self.lobby, clock)
         self._cli = CliDocuments(self.sessions, cli)
         self.sessions.deletions.list_file = self._cli.list_again
+        if terminals is not None:
+            self.sessions.deletions.end_terminals = terminals.session_deleted
         self._acting: dict[tuple[str, str, int], asyncio.Task[IntentResult]] = {}
         self._highest: dict[str, int] = {}
         """The highest number of each client in memory."""
@@ -153,6 +159,7 @@ class Registry:
             **decision_intents.HANDLERS,
             **switch_intents.HANDLERS,
             **inquiry_intents.HANDLERS,
+            **terminal_intents.handlers(terminals),
             RevokeDevice: self._revoke_device,
         }
         self.lobby.set_server(
@@ -160,6 +167,7 @@ class Registry:
             version=version,
             mode_ceiling=self.policy.mode_ceiling,
             roots=tuple(str(root) for root in self.policy.roots),
+            terminal=terminals is not None,
         )
 
     # Start and end

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 from msgspec import Struct, field
 
 from fairlead.server.protocol.intent import BaseIntent
+from fairlead.server.protocol.terminal_intents import CloseTerminal, OpenTerminal
 from fairlead.server.protocol.workbench_intents import (
     AddWorktree,
     DeleteComment,
@@ -540,5 +541,7 @@ Intent: TypeAlias = (
     | RewindFiles
     | ContinueAtReset
     | ContinueAtResetByDefault
+    | OpenTerminal
+    | CloseTerminal
     | RevokeDevice
 )

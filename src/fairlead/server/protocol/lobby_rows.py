@@ -223,6 +223,8 @@ class ServerInfo(Struct, frozen=True, kw_only=True):
     """The usage windows of all accounts."""
     continue_at_reset: bool = False
     """Whether sessions that a usage limit stopped continue when it resets, unless they say otherwise."""
+    terminal: bool = False
+    """Whether owners can open terminals."""
 
 
 LobbyRow: TypeAlias = ListedSession | InboxRow | DeviceRow

@@ -18,6 +18,16 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from fairlead.server.protocol.intents import Intent
+from fairlead.server.protocol.terminal_messages import (
+    TerminalAck,
+    TerminalAttach,
+    TerminalDetach,
+    TerminalInput,
+    TerminalList,
+    TerminalOutput,
+    Terminals,
+    TerminalSize,
+)
 
 __all__ = [
     "GOING_AWAY",
@@ -156,7 +166,23 @@ class SendIntent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     intent: Intent
 
 
-FromClient: TypeAlias = Greet | Hello | Open | Close | Ack | Look | Fetch | Release | SendIntent
+FromClient: TypeAlias = (
+    Greet
+    | Hello
+    | Open
+    | Close
+    | Ack
+    | Look
+    | Fetch
+    | Release
+    | SendIntent
+    | TerminalList
+    | TerminalAttach
+    | TerminalDetach
+    | TerminalInput
+    | TerminalSize
+    | TerminalAck
+)
 
 
 # Server to client
@@ -291,4 +317,6 @@ FromServer: TypeAlias = (
     | Problem
     | Pong
     | Bye
+    | Terminals
+    | TerminalOutput
 )

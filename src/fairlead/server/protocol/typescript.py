@@ -21,6 +21,8 @@ from fairlead.server.protocol import (
     lobby_rows,
     messages,
     pending_row,
+    terminal_intents,
+    terminal_messages,
     usage_rows,
     workbench_intents,
 )
@@ -37,8 +39,8 @@ HEADER = """// Generated from {sources} by `python -m fairlead.server.protocol.t
 """
 
 FILES: dict[str, tuple[ModuleType, ...]] = {
-    "messages": (messages,),
-    "intents": (intents, workbench_intents),
+    "messages": (messages, terminal_messages),
+    "intents": (intents, workbench_intents, terminal_intents),
     "lobby": (lobby_rows,),
     "pending": (pending_row,),
     "transcript": (model, snapshot),

@@ -54,6 +54,8 @@ class Deletions:
         self._pending: dict[str, Deletion] = {}
         self.list_file: Callable[[str], None] = lambda _: None
         """Lists one of the CLI's own sessions again, by its id."""
+        self.end_terminals: Callable[[str], Awaitable[None]] = _nothing
+        """Ends the terminals of a session."""
 
     def _mark(self, sessions: Sequence[str]) -> None:
         """Show these sessions as being deleted, which refuses intents for them."""
@@ -113,6 +115,7 @@ class Deletions:
                 if not await self._store.begin_deletion(session):
                     return None  # It was undone in the same moment.
                 self._pending.pop(session, None)
+                await self.end_terminals(session)
                 await self._unload(session)
                 return await self._erase(deletion)
             except StoreUnavailable:
@@ -159,3 +162,7 @@ class Deletions:
             self._catalog.show(session)
         else:
             self.list_file(session)
+
+
+async def _nothing(_: str) -> None:
+    """A server without terminals."""

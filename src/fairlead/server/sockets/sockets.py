@@ -34,10 +34,13 @@ from fairlead.server.protocol.messages import (
     SendIntent,
     Welcome,
 )
+from fairlead.server.protocol.terminal_messages import TerminalMessage, TerminalOutput, Terminals
 from fairlead.server.refusal import Refusal
 from fairlead.server.sockets.client_socket import ClientSocket
 from fairlead.server.sockets.connections import SocketConnections
 from fairlead.server.sockets.handshake import Authenticator, Handshake
+from fairlead.server.terminal.channel import NOT_OFFERED, TerminalChannel
+from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.store.tables.devices import Device
 
 __all__ = ["DocumentServer", "Sockets"]
@@ -75,12 +78,14 @@ class Sockets:
         *,
         version: str,
         agent: str,
+        terminals: TerminalRegistry | None = None,
     ) -> None:
         self._documents = documents
         self._connections = connections
         self._limits = limits
         self._version = version
         self._agent = agent
+        self._terminals = terminals
         self._handshake = Handshake(authenticator, limits)
 
     @property
@@ -110,12 +115,13 @@ class Sockets:
         device, hello = authenticated
         socket = ClientSocket(websocket, device, hello.client, self._limits)
         acting: set[asyncio.Task[None]] = set()
+        channel = self._channel(socket)
 
         async def begin() -> None:
             await self._begin(socket, hello)
 
         async def handle(raw: bytes) -> None:
-            await self._receive(socket, raw, acting)
+            await self._receive(socket, channel, raw, acting)
 
         def ack(message: Ack) -> None:
             self._documents.hub.ack(socket.id, message.document, message.seq)
@@ -125,6 +131,8 @@ class Sockets:
         finally:
             for task in acting:
                 task.cancel()
+            if channel is not None:
+                channel.close()
 
     async def _begin(self, socket: ClientSocket, hello: Hello) -> None:
         socket.send([await self._welcome(socket)])
@@ -150,7 +158,11 @@ class Sockets:
         )
 
     async def _receive(
-        self, socket: ClientSocket, raw: bytes, acting: set[asyncio.Task[None]]
+        self,
+        socket: ClientSocket,
+        channel: TerminalChannel | None,
+        raw: bytes,
+        acting: set[asyncio.Task[None]],
     ) -> None:
         try:
             message = _decode.decode(raw)
@@ -161,6 +173,8 @@ class Sockets:
             task = asyncio.create_task(self._act(socket, message))
             acting.add(task)
             task.add_done_callback(acting.discard)
+        elif isinstance(message, TerminalMessage):
+            self._handle_terminal(socket, channel, message)
         else:
             await self._handle(socket, message)
 
@@ -181,6 +195,26 @@ class Sockets:
             socket.send(hub.release(socket.id, message.document, message.oldest))
         else:
             socket.send([Problem(code="bad_message", message="This socket already sent hello.")])
+
+    def _channel(self, socket: ClientSocket) -> TerminalChannel | None:
+        if self._terminals is None:
+            return None
+
+        def send(message: TerminalOutput | Terminals) -> None:
+            if not socket.over.is_set():  # A revoked device gets nothing any more.
+                socket.send([message])
+
+        return TerminalChannel(self._terminals, socket.id, socket.device, send)
+
+    def _handle_terminal(
+        self, socket: ClientSocket, channel: TerminalChannel | None, message: TerminalMessage
+    ) -> None:
+        try:
+            if channel is None:
+                raise Refusal("unavailable", NOT_OFFERED)
+            channel.handle(message)
+        except Refusal as refusal:
+            socket.send([Problem(code=refusal.code, message=refusal.message)])
 
     async def _open(self, socket: ClientSocket, request: Open) -> None:
         if not await self._documents.open(request.document, socket.device):

@@ -1,0 +1,27 @@
+"""Makes the terminal on its stdin its own, then becomes the shell: `launcher.py SHELL`.
+
+A shell needs a controlling terminal for job control and Ctrl-C. Only a new process can acquire one,
+and the server has threads, so it must not run Python code between fork and exec. Run as a bare file by
+an interpreter without site packages, hence only the standard library, and little of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import termios
+
+
+def main() -> None:
+    """Acquire the terminal and execute the shell."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    # Python ignores these two, and ignored signals are inherited.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(sys.argv[1], [sys.argv[1]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The output of a terminal: what is stored of it, and what each viewer gets. Pure."""
