@@ -7,6 +7,7 @@ const ROUTES: readonly Route[] = [
   { page: "session", id: "a-1" },
   { page: "session", id: "a-1", item: "msg/0 &?#" },
   { page: "log", id: "a-1" },
+  { page: "terminal", id: "a-1", query: "" },
   { page: "search", query: "q=retry%20queue&kind=error" },
   { page: "usage", query: "" },
   { page: "devices", query: "" },

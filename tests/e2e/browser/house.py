@@ -73,6 +73,7 @@ async def open_house(
     names: tuple[str, ...] = (),
     public_url: str | None = None,
     trusted_proxies: tuple[str, ...] = (),
+    terminal: bool = False,
     **more: Any,
 ) -> AsyncIterator[House]:
     """Serve until the end of the block; `env` is the agent's whole environment where it is given.
@@ -103,6 +104,7 @@ async def open_house(
         limits=limits or PATIENT,
         projects=home / ".claude" / "projects" if home is not None else None,
         push_to_loopback=True,
+        terminal=terminal,
     ) as service:
         running = asyncio.create_task(service.run())
         try:

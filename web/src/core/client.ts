@@ -6,6 +6,7 @@ import type { Intent } from "../protocol/intents.ts";
 import type { Lobby } from "../protocol/lobby.ts";
 import { LOBBY, PROTOCOL } from "../protocol/messages.ts";
 import type { Challenge, FromServer, Greet, Hello, IntentResult, Problem, Welcome } from "../protocol/messages.ts";
+import type { TerminalEvents, ToTerminal } from "./terminal.ts";
 import { Connection, type Link } from "./connection.ts";
 import { changed, fetching, fromSnapshot, holds, opening, oldestItem, paged, released } from "./documents.ts";
 import type { Followed } from "./documents.ts";
@@ -84,6 +85,7 @@ export class Client {
   #acking: Timer | null = null;
   readonly #unacked = new Set<string>();
   #looking: string | null = null;
+  #terminal: TerminalEvents | null = null;
   #recent: readonly string[] = [];
   readonly #world: World;
   readonly #identity: Identity;
@@ -149,6 +151,15 @@ export class Client {
     this.#connection.send(message);
     return answer;
   };
+
+  /** Have a page follow terminals; null ends it. */
+  followTerminals(events: TerminalEvents | null): void {
+    this.#terminal = events;
+    if (this.#connection.link.state === "online") events?.online();
+  }
+
+  /** Send a message about a terminal; false if there is no connection, and it is lost. */
+  readonly tellTerminal = (message: ToTerminal): boolean => this.#connection.send(message);
 
   /** View a session's document, or none. */
   look(document: string | null): void {
@@ -257,6 +268,7 @@ export class Client {
     this.#set({ welcome, skew: welcome.time - this.#world.now() });
     this.#recent = this.#looking === null ? [] : [this.#looking]; // Hello opens only this document.
     for (const message of this.#outbox.again(welcome.last_intent)) this.#connection.send(message);
+    this.#terminal?.online();
   }
 
   #enqueue(message: FromServer): void {
@@ -315,6 +327,9 @@ export class Client {
         return this.#processResult(message);
       case "error":
         return this.#processProblem(message);
+      case "terminals":
+      case "terminal_output":
+        return this.#terminal?.received(message);
       case "pong":
         this.#known = { ...this.#known, skew: message.time - this.#world.now() };
         return;

@@ -6,7 +6,7 @@ export const PAGES = ["board", "sessions", "search", "usage", "devices", "settin
 export type PageName = (typeof PAGES)[number];
 
 /** The pages of one session about its files; their query selects what they show. */
-const WORK_PAGES = ["changes", "git", "files"] as const;
+const WORK_PAGES = ["changes", "git", "files", "terminal"] as const;
 
 export type WorkPage = (typeof WORK_PAGES)[number];
 
@@ -54,6 +54,7 @@ export function pathOf(route: Route): string {
     case "changes":
     case "git":
     case "files":
+    case "terminal":
       return `/s/${route.id}/${route.page}${route.query ? `?${route.query}` : ""}`;
     case "session":
       return `/s/${route.id}${route.item === undefined ? "" : `?${written({ item: route.item })}`}`;

@@ -43,7 +43,7 @@ export type Asking =
   | { readonly kind: "finish"; readonly path: string; readonly repository: string; readonly how: "merge" | "keep" | "discard" }
   | { readonly kind: "offers"; readonly offer: ResumeOffer };
 
-type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "release" | "seek" | "hurry" | "access">;
+type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "release" | "seek" | "hurry" | "access" | "followTerminals" | "tellTerminal">;
 
 const TOAST_MS = 6_000;
 
@@ -210,6 +210,14 @@ export class App {
   hurry(): void {
     this.#source.hurry();
   }
+
+  /** The messages about terminals, which only their page sends and gets. */
+  get terminals(): Pick<Client, "followTerminals" | "tellTerminal"> {
+    return this.#source;
+  }
+
+  /** Whether this device can open a terminal. */
+  readonly offersTerminal = $derived(this.role === "owner" && this.known.lobby?.server.terminal === true);
 
   // The current route
 

@@ -68,7 +68,7 @@ const ALSO: Readonly<Record<string, Action>> = { "Ctrl+Shift+F": "search" };
 export interface FixedKeys {
   readonly keys: string;
   readonly about: string;
-  readonly group: "Message" | "Conversation" | "Decision";
+  readonly group: "Message" | "Conversation" | "Decision" | "Terminal";
 }
 
 /** Shortcuts of one part of the page, which cannot be changed. */
@@ -104,6 +104,7 @@ export const PLACES: readonly FixedKeys[] = [
   { keys: "J", about: "Next request", group: "Decision" },
   { keys: "K", about: "Previous request", group: "Decision" },
   { keys: "Escape", about: "Back; then to the message field. Never answers", group: "Decision" },
+  { keys: "Shift+F6", about: "Leave the terminal; every other key goes to the shell", group: "Terminal" },
 ];
 
 /** The current shortcuts. */

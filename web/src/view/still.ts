@@ -41,6 +41,8 @@ export function stillApp(name: string, state: Transcript): App {
     release: () => false,
     seek: () => Promise.resolve(false),
     hurry: () => {},
+    followTerminals: () => {},
+    tellTerminal: () => false,
     access: () => Promise.reject(new Error(REFUSED)),
   };
   return new App(source, new Drafts(memoryStore(), world, () => {}));

@@ -48,6 +48,9 @@ class TerminalChannel:
         if isinstance(message, TerminalList):
             self._registry.watch(self._socket, message.session, self._list)
             return
+        late = isinstance(message, TerminalAck | TerminalSize | TerminalDetach)
+        if late and not self._registry.has(message.terminal):
+            return  # The terminal was closed while this message was on its way.
         terminal = self._registry.terminal(message.terminal)
         if isinstance(message, TerminalInput):
             if not terminal.write(message.data):
@@ -69,11 +72,8 @@ class TerminalChannel:
     def close(self) -> None:
         """The socket was closed, or the device revoked."""
         self._registry.unwatch(self._socket)
-        for id in self._attached:
-            try:
-                self._registry.terminal(id).detach(self._socket)
-            except Refusal:
-                pass  # It was closed first.
+        for id in filter(self._registry.has, self._attached):
+            self._registry.terminal(id).detach(self._socket)
         self._attached.clear()
 
     def _list(self, session: str, rows: tuple[TerminalRow, ...]) -> None:

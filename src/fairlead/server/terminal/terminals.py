@@ -115,6 +115,10 @@ class TerminalRegistry:
 
     # Clients
 
+    def has(self, id: str) -> bool:
+        """Whether there is such a terminal."""
+        return id in self._terminals
+
     def terminal(self, id: str) -> Terminal:
         """A terminal by its id."""
         terminal = self._terminals.get(id)
