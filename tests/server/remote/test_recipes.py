@@ -90,6 +90,7 @@ def test_R21_the_documented_settings_file_is_read(tmp_path: Path) -> None:
         ('trusted_proxy = "127.0.0.1"', "trusted_proxy must be a list of texts"),
         ('public-url = "https://a"', "unknown setting 'public-url'. The settings are"),
         ("public_url", "is not valid TOML"),
+        ('terminal = "yes"', "terminal must be true or false"),
     ],
 )
 def test_R21_a_wrong_setting_stops_the_start(tmp_path: Path, text: str, words: str) -> None:

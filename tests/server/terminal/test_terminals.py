@@ -128,7 +128,7 @@ async def test_B111_the_folder_must_still_be_allowed(with_terminals: Served) -> 
     assert await audit(with_terminals, session) == []
 
 
-async def test_B111_the_shell_gets_no_secret_of_the_server(
+async def test_R28_the_shell_gets_no_secret_of_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
@@ -326,7 +326,7 @@ async def test_B116_only_owners_have_terminals(with_terminals: Served) -> None:
     assert len(await audit(with_terminals, session)) == 1
 
 
-async def test_B116_a_revoked_owner_loses_its_terminals_at_once(with_terminals: Served) -> None:
+async def test_R28_a_revoked_owner_loses_its_terminals_at_once(with_terminals: Served) -> None:
     owner = await with_terminals.client()
     thief = await with_terminals.client()
     welcome = await thief.hear("welcome")
