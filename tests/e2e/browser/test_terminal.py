@@ -74,6 +74,12 @@ async def test_U130_a_command_runs_and_its_output_is_there_after_a_reload(
     report = Report()
     await report.look(desk, "terminal")
     report.check()
+    await desk.page.get_by_role("button", name="Back to session").click()
+    await desk.expect_words("You said: hello")
+    await desk.page.keyboard.press("Control+k")
+    await desk.page.get_by_role("combobox", name="Find anything").fill("terminal in")
+    await desk.page.keyboard.press("Enter")
+    await expect(rows(region)).to_contain_text("second42")
 
 
 async def test_U130_the_page_is_hidden_without_the_flag_and_from_other_roles(

@@ -83,15 +83,16 @@ MESSAGES: tuple[dict[str, Any], ...] = (
 )
 
 
+def intents_about(session: str, terminal: str) -> dict[str, dict[str, Any]]:
+    return {"open_terminal": {"session": session}, "close_terminal": {"terminal": terminal}}
+
+
 async def test_B110_without_the_flag_there_is_no_terminal(served: Served) -> None:
     client = await served.client()
     lobby = await client.hear("snapshot", document="lobby")
     assert lobby["state"]["server"]["terminal"] is False
     session = await client.new_session()
-    for kind, fields in (
-        ("open_terminal", {"session": session}),
-        ("close_terminal", {"terminal": "x"}),
-    ):
+    for kind, fields in intents_about(session, "x").items():
         result = await client.intend(kind, **fields)
         assert (result["ok"], result["code"]) == (False, "unavailable")
         assert "--terminal" in result["message"]
@@ -310,10 +311,7 @@ async def test_B116_only_owners_have_terminals(with_terminals: Served) -> None:
     await screen.run("echo here$((40+2))", "here42\r\n")
     for role in ("viewer", "approver", "operator"):
         client = await with_terminals.client(role)
-        for kind, fields in (
-            ("open_terminal", {"session": session}),
-            ("close_terminal", {"terminal": screen.terminal}),
-        ):
+        for kind, fields in intents_about(session, screen.terminal).items():
             result = await client.intend(kind, **fields)
             assert (result["ok"], result["code"]) == (False, "forbidden")
         for message in MESSAGES:
