@@ -291,7 +291,11 @@ async def test_R9_no_control_request_passes_as_it_is(served: Served, subtype: st
 
 def test_R9_what_a_client_can_ask_for_is_a_closed_list() -> None:
     kinds = sorted(each.__struct_config__.tag for each in FromClient.__args__)
-    assert kinds == ["ack", "close", "fetch", "greet", "hello", "intent", "look", "open"]
+    about_terminals = ["ack", "attach", "detach", "input", "list", "size"]  # Owners only (R28).
+    assert kinds == [
+        "ack", "close", "fetch", "greet", "hello", "intent", "look", "open",
+        *(f"terminal_{kind}" for kind in about_terminals),
+    ]  # fmt: skip
 
 
 async def test_R10_permissions_are_switched_off_by_no_client_whatever_its_role(

@@ -185,7 +185,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
         ) as service:
             # Before the first line is printed, because the user may press Ctrl-C at once.
             with _stopping_at_ctrl_c(service):
-                _introduce(service, agent, status, data)
+                _introduce(service, agent, status, data, terminal=arguments.terminal)
                 sessions = service.registry.sessions
                 sweeping = asyncio.create_task(
                     sweep_forever(lambda: sessions.working, lambda: sessions.retired)
@@ -256,7 +256,9 @@ async def _check_cli(options: Options) -> _CliStatus:
     return _CliStatus(version, await agents.is_logged_in(executable, version, env))
 
 
-def _introduce(service: Service, agent: Agent, status: _CliStatus | None, data: Path) -> None:
+def _introduce(
+    service: Service, agent: Agent, status: _CliStatus | None, data: Path, *, terminal: bool
+) -> None:
     style = Style()
     print(f"{style.bold('Fairlead')} at {style.accent(service.base_url)}")
     print(f"  agent   {agent.introduction}")
@@ -266,6 +268,8 @@ def _introduce(service: Service, agent: Agent, status: _CliStatus | None, data: 
         hint = "not logged in, so every turn will fail: run `claude` and type /login"
         print(style.ask(f"          {hint}"))
     print(f"  data    {data}")
+    if terminal:
+        print("  shells  every owner's device can open a terminal as this user (--terminal)")
     if warning := warning_as_root():
         print(style.ask(f"  {warning}"))
     if not StaticFiles().built:

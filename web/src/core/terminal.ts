@@ -94,16 +94,21 @@ export class FollowedTerminal {
   }
 }
 
-/** The bytes of a text in Base64. */
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/** The value of each digit of Base64, by its character code. */
+const VALUES = new Uint8Array(128);
+for (let value = 0; value < DIGITS.length; value += 1) VALUES[DIGITS.charCodeAt(value)] = value;
+
+/** The bytes of a text in Base64. The core has no `atob`, which is part of the DOM. */
 export function bytesOf(data: string): Uint8Array {
-  const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const bytes = new Uint8Array(Math.floor((data.replace(/=+$/, "").length * 3) / 4));
+  const padding = data.indexOf("=");
+  const length = padding < 0 ? data.length : padding;
+  const bytes = new Uint8Array(Math.floor((length * 3) / 4));
   let held = 0;
   let bits = 0;
   let at = 0;
-  for (const digit of data) {
-    if (digit === "=") break;
-    held = ((held << 6) | digits.indexOf(digit)) & 0xffff;
+  for (let digit = 0; digit < length; digit += 1) {
+    held = ((held << 6) | (VALUES[data.charCodeAt(digit) & 127] ?? 0)) & 0xffff;
     bits += 6;
     if (bits < 8) continue;
     bits -= 8;

@@ -48,7 +48,7 @@ type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "release" 
 const TOAST_MS = 6_000;
 
 /** Intents whose refusal is shown where they were sent, if at all. */
-const EXPLAINED: ReadonlySet<Intent["kind"]> = new Set(["keep_draft", "rewind_files", "worktrees", "worktree_losses", "finish_worktree", "delete_sessions"]);
+const EXPLAINED: ReadonlySet<Intent["kind"]> = new Set(["keep_draft", "rewind_files", "worktrees", "worktree_losses", "finish_worktree", "delete_sessions", "open_terminal"]);
 
 export class App {
   known = $state.raw() as Known;

@@ -58,6 +58,7 @@ class TerminalRegistry:
         self._watchers: dict[str, tuple[str, Watcher]] = {}
         """Clients that follow the list of a session, by their ids."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     # Intents
 
@@ -81,12 +82,14 @@ class TerminalRegistry:
         try:
             # Stored first: without a record there is no shell.
             await self._record("terminal_opened", terminal, device, shell=program, folder=folder)
+            if self._closed:
+                raise Refusal("unavailable", "The server is stopping.")
             terminal.start(program, cwd=folder, env=variables, cols=cols, rows=rows)
         except BaseException as problem:
             del self._terminals[terminal.id]
             if not isinstance(problem, ProcessError):
                 raise
-            await self._record("terminal_closed", terminal, device, reason="failed", code=None)
+            await self._record("terminal_closed", terminal, device, code=None, reason="failed")
             raise Refusal("unavailable", f"{problem}. Check $SHELL and the folder.") from None
         self._changed(session)
         return terminal.id
@@ -160,7 +163,8 @@ class TerminalRegistry:
         self._changed(session)
 
     async def close(self) -> None:
-        """End all terminals."""
+        """End all terminals, and start none from now on."""
+        self._closed = True
         for terminal in tuple(self._terminals.values()):
             terminal.hang_up(terminal.device, "server stopped")
         for terminal in tuple(self._terminals.values()):
