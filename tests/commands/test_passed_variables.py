@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.commands.serving.passed_variables import passed_variables, unset_variables
 from fairlead.errors import UsageError
 from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options
+from fairlead.host.options.passed_variables import passed_variables, unset_variables
 from tests.launching import python_launcher
 
 PARENT = {

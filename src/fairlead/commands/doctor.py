@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairlead.commands.agents import DEMO, demo_agent, explain_not_found
 from fairlead.commands.serving.checks import default_data_folder
+from fairlead.commands.serving.profile_checks import check_profiles
 from fairlead.commands.serving.public_check import check_public_url
 from fairlead.commands.serving.settings import read_settings
 from fairlead.commands.terminal import Style
@@ -43,8 +44,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the findings; the exit code is 1 if there is a problem."""
     style = Style()
     data = arguments.data or default_data_folder()
-    findings = [*_machine(), *asyncio.run(_cli(arguments.agent))]
-    findings += [*check_push(data), *check_channels(data), *_public(arguments.public_url, data)]
+    findings = [
+        *_machine(),
+        *asyncio.run(_cli(arguments.agent)),
+        *asyncio.run(check_profiles(arguments.agent, data)),
+        *check_push(data),
+        *check_channels(data),
+        *_public(arguments.public_url, data),
+    ]
     for is_ok, text in findings:
         print(f"{style.good('✓') if is_ok else style.bad('✗')} {text}")
     return 0 if all(is_ok for is_ok, _ in findings) else 1

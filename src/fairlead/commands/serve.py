@@ -28,12 +28,13 @@ from fairlead.commands.serving.checks import (
     default_data_folder,
     port_number,
 )
-from fairlead.commands.serving.passed_variables import passed_variables, unset_variables
+from fairlead.commands.serving.profile_checks import login_of
 from fairlead.commands.serving.settings import apply_settings, read_settings
 from fairlead.commands.terminal import Style
 from fairlead.host.options import agent as agents
 from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options
+from fairlead.host.options.passed_variables import passed_variables, unset_variables
 from fairlead.server.access.owner_channel import owner_channel
 from fairlead.server.gc_tuning import sweep_forever
 from fairlead.server.hardening import hide_memory, warning_as_root
@@ -135,7 +136,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_tls(arguments.certificate, arguments.key)
     arguments.root = [check_root(root) for root in arguments.root]
     arguments.data = arguments.data or default_data_folder()
-    apply_settings(arguments, read_settings(arguments.data))
+    settings = read_settings(arguments.data)
+    apply_settings(arguments, settings)
+    arguments.profiles = settings.profiles
     address = _address(arguments)  # A refused address must leave no data folder behind.
     arguments.passed = passed_variables(arguments.pass_env, os.environ)
     for name in unset_variables(arguments.pass_env, os.environ):
@@ -180,12 +183,16 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
             address=address,
             policy=_policy(arguments, agent),
             projects=_projects(options),
+            profiles=arguments.profiles,
             new_database=arguments.new_database,
             terminal=arguments.terminal,
         ) as service:
             # Before the first line is printed, because the user may press Ctrl-C at once.
             with _stopping_at_ctrl_c(service):
                 _introduce(service, agent, status, data, terminal=arguments.terminal)
+                if not agent.demo:
+                    await _introduce_profiles(service, options)
+                _invite(service)
                 sessions = service.registry.sessions
                 sweeping = asyncio.create_task(
                     sweep_forever(lambda: sessions.working, lambda: sessions.retired)
@@ -274,6 +281,21 @@ def _introduce(
         print(style.ask(f"  {warning}"))
     if not StaticFiles().built:
         print(style.ask("  the web app is not built; run `make web`, or reinstall fairlead"))
+
+
+async def _introduce_profiles(service: Service, options: Options) -> None:
+    """List the profiles, and which of them are logged in."""
+    style, profiles = Style(), service.registry.sessions.profiles.all()
+    states = await asyncio.gather(*(login_of(profile, options) for profile in profiles))
+    for profile, state in zip(profiles, states, strict=True):
+        print(f"  profile {profile.name} in {profile.config_dir}: {state.words}")
+        if state.advice:
+            print(style.ask(f"          {state.advice}"))
+
+
+def _invite(service: Service) -> None:
+    """Print the link, and a QR code if other devices can reach the server."""
+    style = Style()
     _print_link(service)
     print(style.dim("          (valid once, for ten minutes; `fairlead link` prints another;"))
     print(style.dim("          Ctrl-C ends everything)"))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -44,6 +44,7 @@ from fairlead.server.http.mention_routes import MentionRoutes
 from fairlead.server.http.page_routes import PageRoutes
 from fairlead.server.http.pair_routes import PairRoutes
 from fairlead.server.http.probe_routes import ProbeRoutes
+from fairlead.server.http.profile_routes import ProfileRoutes
 from fairlead.server.http.reach import reach_of
 from fairlead.server.http.routes import Route
 from fairlead.server.http.search.cli_index import CliIndex
@@ -57,6 +58,9 @@ from fairlead.server.limits import Limits
 from fairlead.server.listeners import LOOPBACK, listen
 from fairlead.server.notices.notices import Notices
 from fairlead.server.policy import Policy
+from fairlead.server.profiles.profile import Profile
+from fairlead.server.profiles.profiles import FILE as PROFILES_FILE
+from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.protocol.lobby_rows import Progress
 from fairlead.server.schedules.schedule_routes import ScheduleRoutes
 from fairlead.server.schedules.schedules import Schedules
@@ -194,11 +198,14 @@ async def open_service(
     policy: Policy | None = None,
     limits: Limits | None = None,
     projects: Path | None = None,
+    profiles: Sequence[Profile] = (),
     new_database: bool = False,
     terminal: bool = False,
     push_to_loopback: bool = False,
 ) -> AsyncIterator[Service]:
     """Assemble a server; `projects` is the folder of the CLI's own sessions.
+
+    `profiles` are those that the user defined; those of the app are read from the data folder.
 
     `new_database` moves a database that cannot be used aside and creates an empty one.
     `terminal` lets owners open a shell in the folder of a session.
@@ -226,11 +233,14 @@ async def open_service(
 
         cli = CliSessions(projects, store) if projects is not None else None
         terminals = TerminalRegistry(store, limits) if terminal else None
+        known_profiles = Profiles(profiles, "" if projects is None else str(projects.parent))
+        known_profiles.load(data / PROFILES_FILE)
         registry = Registry(
             store,
             limits=limits,
             policy=_loaded(policy or Policy(), data),
             options=options,
+            profiles=known_profiles,
             cli=cli,
             upload=upload,
             revoke=devices.revoke,
@@ -290,9 +300,10 @@ async def open_service(
             usage=Usage(data, lambda: f"{store.epoch}.{store.erased}"),
             reach=lambda: reach,
         )
-        if cli is not None:
+        if registry.sessions.cli is not None:
+            files = registry.sessions.cli
             index = CliIndex(
-                cli, store, data, own=library.own_cli_sessions, progress=_show_indexing(registry)
+                files, store, data, own=library.own_cli_sessions, progress=_show_indexing(registry)
             )
             stack.push_async_callback(_end, asyncio.create_task(index.run()))
         more = (
@@ -305,6 +316,7 @@ async def open_service(
             *_workbench_routes(registry, library, store),
             *notices.routes,
             *BudgetRoutes(budgets).routes,
+            *ProfileRoutes(registry.sessions).routes,
             *LimitRoutes(registry.limit_book, registry.lobby.sessions).routes,
             *ScheduleRoutes(schedules).routes,
         )

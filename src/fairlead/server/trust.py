@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from msgspec import to_builtins
@@ -28,8 +28,10 @@ class TrustBook:
     """The answers of one server; in memory only until `load` names a file for them."""
 
     def __init__(self) -> None:
-        self.environment: Callable[[], Mapping[str, str]] = lambda: os.environ
-        """The variables of the CLI, which determine where the user's own settings are."""
+        self.environment: Callable[[str], Mapping[str, str]] = lambda profile: os.environ
+        """The variables of the CLI in a profile: they determine where the user's own settings are."""
+        self.profiles: Callable[[], Iterable[str]] = lambda: ("",)
+        """The names of all profiles; empty for the default one."""
         self._answers: dict[str, dict[str, str]] = {}
         self._file: Path | None = None
 
@@ -47,23 +49,23 @@ class TrustBook:
                 if isinstance(answers, dict)
             }
 
-    def check(self, folder: str) -> str | None:
+    def check(self, folder: str, profile: str = "") -> str | None:
         """The answer for this folder as it is now; None if it needs none. Refuses without one."""
-        project, answer = self.look(folder)
+        project, answer = self.look(folder, profile)
         if project is not None and answer is None:
             raise _trust_needed(project)
         return answer
 
-    def look(self, folder: str) -> tuple[ProjectCommands | None, str | None]:
+    def look(self, folder: str, profile: str = "") -> tuple[ProjectCommands | None, str | None]:
         """What the files of this folder would run now, and the answer to that, if any."""
-        project = self._find(folder)
+        project = self._find(folder, profile)
         if project is None:
             return None, None
         answer = self._answers.get(folder, {}).get(project.digest)
         return project, answer if answer in (TRUST, WITHOUT) else None
 
-    def _find(self, folder: str) -> ProjectCommands | None:
-        variables = self.environment()
+    def _find(self, folder: str, profile: str) -> ProjectCommands | None:
+        variables = self.environment(profile)
         return find_project_commands(
             folder, variables.get("HOME", ""), variables.get("CLAUDE_CONFIG_DIR", "")
         )
@@ -74,8 +76,9 @@ class TrustBook:
             raise Refusal(
                 "bad_message", f"Unknown choice {choice!r:.80}. Send {TRUST!r} or {WITHOUT!r}."
             )
-        project = self._find(folder)
-        if project is None or project.digest != digest:
+        # The user's own settings of one profile are a project's settings for another.
+        found = (self._find(folder, profile) for profile in self.profiles())
+        if not any(project is not None and project.digest == digest for project in found):
             raise Refusal(
                 "stale", "These files changed after they were shown. Review them and answer again."
             )

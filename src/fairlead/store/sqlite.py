@@ -404,18 +404,24 @@ class SqliteStore:
     # Search
 
     async def index_items(
-        self, session: str, items: Sequence[Any], *, project: str = "", model: str = ""
+        self,
+        session: str,
+        items: Sequence[Any],
+        *,
+        project: str = "",
+        model: str = "",
+        profile: str = "",
     ) -> None:
         """Add finished items to the search index: rows of a transcript, as structs or plain JSON.
 
         Unfinished items are skipped. An item that is indexed again replaces its old entry.
         `project` is the working folder, for sessions that `put_session` does not know; `model`
-        is the model that the session uses now. Searches can filter by both.
+        is the model that the session uses now, `profile` its profile. Searches can filter by them.
         """
         for start in range(0, len(items), INDEXED_AT_ONCE):
             part = search.entries(items[start : start + INDEXED_AT_ONCE])
             if part:
-                put = partial(search.put, session, part, project, model)
+                put = partial(search.put, session, part, project, model, profile)
                 await self._write(put, weight=len(part))
 
     async def forget_items(self, session: str) -> None:
@@ -439,12 +445,18 @@ class SqliteStore:
         return await self._searchers.run(find, self._writer)
 
     async def put_file_usage(
-        self, session: str, spent: Sequence[FileSpent], *, project: str = ""
+        self,
+        session: str,
+        spent: Sequence[FileSpent],
+        *,
+        project: str = "",
+        profile: str = "",
     ) -> None:
         """Store the usage that the files of one of the CLI's own sessions report."""
         for start in range(0, len(spent), COUNTED_AT_ONCE):
             part = spent[start : start + COUNTED_AT_ONCE]
-            await self._write(partial(file_usage.put, session, part, project), weight=len(part))
+            put = partial(file_usage.put, session, part, project, profile)
+            await self._write(put, weight=len(part))
 
     # The index of the CLI's own transcript files (`imports`)
 

@@ -245,6 +245,7 @@ export interface NewSession {
   readonly mcp_servers?: { readonly [key: string]: { readonly [key: string]: unknown } };
   readonly add_dirs?: readonly string[];
   readonly plugin_dirs?: readonly string[];
+  readonly profile?: string | null;
   readonly worktree_base?: string | null;
 }
 
@@ -267,6 +268,7 @@ export interface Pin {
 export interface ProjectPrograms {
   readonly kind: "project_programs";
   readonly cwd: string;
+  readonly profile?: string | null;
 }
 
 /** Store a new review comment, or change the text of a comment that was not sent yet. */

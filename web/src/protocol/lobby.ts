@@ -88,6 +88,12 @@ export interface Lobby {
   readonly server: ServerInfo;
 }
 
+/** A profile that a new session can use, besides the default one. */
+export interface ProfileRow {
+  readonly name: string;
+  readonly label: string;
+}
+
 /** The progress of a long scan. */
 export interface Progress {
   readonly done: number;
@@ -106,6 +112,7 @@ export interface ServerInfo {
   readonly indexing: Progress | null;
   readonly budgets: readonly BudgetAlert[];
   readonly limits: readonly LimitRow[];
+  readonly profiles: readonly ProfileRow[];
   readonly continue_at_reset: boolean;
   readonly terminal: boolean;
 }
@@ -146,6 +153,7 @@ export interface SessionRow {
   readonly deleting: number | null;
   readonly limit: ListedLimit | null;
   readonly continue_at_reset: boolean | null;
+  readonly profile: string;
 }
 
 /** Whether events can be stored, and why not. */

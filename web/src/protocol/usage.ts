@@ -8,10 +8,11 @@ export interface UsageReport {
   readonly file_sessions: number;
 }
 
-/** What was spent in one period on one model in one project. */
+/** What was spent in one period on one model in one project and profile. */
 export interface UsageRow {
   readonly bucket: number;
   readonly project: string;
+  readonly profile: string;
   readonly model: string;
   readonly source: string;
   readonly input_tokens: number;

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.errors import UsageError
+from fairlead.server.profiles.config_dirs import full_path
+from fairlead.server.profiles.profile import Profile
 from fairlead.store.database.folder import SETTINGS_FILE
 
 __all__ = ["ServeSettings", "apply_settings", "read_settings"]
@@ -29,6 +31,7 @@ class ServeSettings:
     trusted_proxy: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
     terminal: bool = False
+    profiles: tuple[Profile, ...] = ()
 
 
 def read_settings(data: Path) -> ServeSettings:
@@ -63,6 +66,7 @@ def _checked(file: Path, content: Mapping[str, Any]) -> ServeSettings:
         "trusted_proxy": _texts,
         "pass_env": _texts,
         "terminal": _switch,
+        "profiles": _profiles,
     }
     for key in content:
         if key not in known:
@@ -75,6 +79,43 @@ def _checked(file: Path, content: Mapping[str, Any]) -> ServeSettings:
 def _switch(file: Path, key: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{file}: {key} must be true or false, such as {key} = true.")
+    return value
+
+
+def _profiles(file: Path, key: str, value: object) -> tuple[Profile, ...]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{file}: write a profile as [profiles.NAME].")
+    return tuple(_profile(file, name, fields) for name, fields in value.items())
+
+
+def _profile(file: Path, name: str, fields: object) -> Profile:
+    where = f"profiles.{name}"
+    if not isinstance(fields, dict) or "config_dir" not in fields:
+        raise UsageError(
+            f'{file}: [{where}] needs a folder for the CLI, such as config_dir = "~/.claude-{name}".'
+        )
+    known: dict[str, Callable[[Path, str, Any], Any]] = {
+        "config_dir": _text,
+        "label": _text,
+        "env": _variables,
+        "pass_env": _texts,
+    }
+    for key in fields:
+        if key not in known:
+            names = ", ".join(sorted(known))
+            raise UsageError(f"{file}: unknown setting {key!r} in [{where}]. They are {names}.")
+    values = {key: known[key](file, f"{where}.{key}", value) for key, value in fields.items()}
+    values["config_dir"] = full_path(values["config_dir"])
+    try:
+        return Profile(name=name, from_file=True, **values)
+    except UsageError as problem:
+        raise UsageError(f"{file}: {problem}") from None
+
+
+def _variables(file: Path, key: str, value: object) -> dict[str, str]:
+    """Variables with their values, which are never shown."""
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise UsageError(f'{file}: {key} must have texts as values, such as {{ NAME = "…" }}.')
     return value
 
 

@@ -169,6 +169,7 @@ class _BridgeClient:
                 mode=_text(message, "permissionMode", needed=False),
                 model=_text(message, "model", needed=False),
                 effort=_text(message, "effort", needed=False),
+                profile=_text(message, "profile", needed=False),
             )
         )
 
@@ -197,6 +198,7 @@ class _BridgeClient:
             "permissionMode": row.mode,
             "model": row.model,
             "claudeSessionId": row.cli_session_id,
+            "profile": row.profile or None,
         }
         await self._send({name: value for name, value in created.items() if value is not None})
         await self._follow(session)

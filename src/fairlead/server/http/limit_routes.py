@@ -45,7 +45,12 @@ class LimitRoutes:
             {
                 "windows": [_window(row) for row in self._book.rows(self._clock())],
                 "stopped": [
-                    {"session": row.id, "title": row.title, **to_builtins(row.limit)}
+                    {
+                        "session": row.id,
+                        "title": row.title,
+                        "profile": row.profile,
+                        **to_builtins(row.limit),
+                    }
                     for row in stopped
                 ],
                 "continue_at_reset": self._book.continue_at_reset,

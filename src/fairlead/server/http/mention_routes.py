@@ -62,7 +62,7 @@ class MentionRoutes:
             look_up,
             query.text,
             folder,
-            self._home(),
+            self._home(query.session),
             added=self._added(query.session),
             servers=self._servers(query.session),
         )
@@ -76,8 +76,11 @@ class MentionRoutes:
             return folder
         return self._registry.policy.check_folder(query.cwd or "")
 
-    def _home(self) -> str:
-        return self._registry.sessions.environment.get("HOME") or os.path.expanduser("~")
+    def _home(self, session: str | None) -> str:
+        sessions = self._registry.sessions
+        row = sessions.rows.get(session or "")
+        variables = sessions.environment_of("" if row is None else row.profile)
+        return variables.get("HOME") or os.path.expanduser("~")
 
     def _added(self, session: str | None) -> tuple[str, ...]:
         row = self._registry.sessions.rows.get(session or "")

@@ -1,4 +1,4 @@
-"""What all sessions together cost and used, by time, project and model.
+"""What all sessions together cost and used, by time, project, profile and model.
 
 The sums are taken from the results of turns in the log, as the transcript's ledger does for one
 session, and cached in memory: the first query after a start reads the whole log, later ones only
@@ -48,6 +48,8 @@ _COUNTS = (
 _FIGURES = (*_COUNTS, "cost_usd")
 
 Figures = dict[str, float]
+_Key = tuple[int, str, str, str, str]
+"""Period, project, profile, model and source."""
 T = TypeVar("T")
 
 
@@ -56,6 +58,7 @@ class Spent(Struct, frozen=True, kw_only=True):
 
     at: float
     project: str
+    profile: str
     model: str
     turn: int | None
     """The number of the turn, so that a turn with two models counts once; None if from a file."""
@@ -137,7 +140,14 @@ class Usage:
 
     def _of_files(self) -> list[Spent]:
         return [
-            Spent(at=row.at, project=row.project, model=row.model, turn=None, figures=row.figures)
+            Spent(
+                at=row.at,
+                project=row.project,
+                profile=row.profile,
+                model=row.model,
+                turn=None,
+                figures=row.figures,
+            )
             for row in self._files.rows
             if row.session not in self._ran or row.at < self._ran[row.session][1]
         ]
@@ -205,7 +215,14 @@ class Usage:
     def _costs(self, line: UsageLine, spent: dict[str, Figures]) -> list[Spent]:
         self._turns += 1
         return [
-            Spent(at=line.at, project=line.project, model=model, turn=self._turns, figures=figures)
+            Spent(
+                at=line.at,
+                project=line.project,
+                profile=line.profile,
+                model=model,
+                turn=self._turns,
+                figures=figures,
+            )
             for model, figures in spent.items() or (("", dict.fromkeys(_FIGURES, 0.0)),)
         ]
 
@@ -222,7 +239,7 @@ def _check(bounds: Sequence[float]) -> None:
 def _summed(
     log: Sequence[Spent], files: Sequence[Spent], sessions: int, bounds: Sequence[float]
 ) -> UsageReport:
-    rows: dict[tuple[int, str, str, str], Figures] = {}
+    rows: dict[_Key, Figures] = {}
     turns: list[set[int]] = [set() for _ in bounds[1:]]
     for source, all_spent in (("log", log), ("files", files)):
         for cost in all_spent:
@@ -231,7 +248,7 @@ def _summed(
                 continue
             if cost.turn is not None:
                 turns[bucket].add(cost.turn)
-            key = bucket, cost.project, cost.model, source
+            key = bucket, cost.project, cost.profile, cost.model, source
             sums = rows.setdefault(key, dict.fromkeys(_FIGURES, 0.0))
             for name, value in cost.figures.items():
                 sums[name] += value
@@ -243,11 +260,12 @@ def _summed(
     )
 
 
-def _row(key: tuple[int, str, str, str], sums: Figures) -> UsageRow:
-    bucket, project, model, source = key
+def _row(key: _Key, sums: Figures) -> UsageRow:
+    bucket, project, profile, model, source = key
     return UsageRow(
         bucket=bucket,
         project=project,
+        profile=profile,
         model=model,
         source=source,
         input_tokens=int(sums["input_tokens"]),

@@ -20,7 +20,7 @@ from fairlead.server.protocol.intents import Fork
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.log_lines import event_of
 from fairlead.server.sessions.copying import copy_session, import_session
-from fairlead.server.sessions.session_options import branches_from, branching
+from fairlead.server.sessions.session_options import branches_from, branching, profile_option
 from fairlead.server.sessions.sessions import Sessions
 from fairlead.store.cli_files.imports import CliSession
 from fairlead.store.tables.sessions import Origin, SessionRow
@@ -60,7 +60,13 @@ async def _fork_file(
     line = _line(await sessions.cli.transcript(file.id), at)
     cwd = sessions.policy.check_folder(checked.cwd)
     agent = str(sessions.options.agent)
-    row = SessionRow(id=file.id, cwd=cwd, title=file.title or None, agent=agent)
+    row = SessionRow(
+        id=file.id,
+        cwd=cwd,
+        title=file.title or None,
+        agent=agent,
+        options=profile_option(file.profile),
+    )
     origin = Origin(cli_session_id=file.id, at=line)
     new = _forked(sessions, row, origin)
     options = await checked_options(sessions, new, **branching(new, origin))

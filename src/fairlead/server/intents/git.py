@@ -78,7 +78,10 @@ async def commit(sessions: Sessions, work: SessionRepository, intent: GitCommit)
         raise Refusal("too_large", f"A message can have at most {MESSAGE_BYTES:,} bytes.")
     commits = GitCommits(work.repository, deadline_s=COMMIT_S)
     done = await commits.commit(
-        intent.message, hooks=intent.hooks, staged=intent.staged, environment=sessions.environment
+        intent.message,
+        hooks=intent.hooks,
+        staged=intent.staged,
+        environment=sessions.environment_of(sessions.account_of(intent.session)),
     )
     return {"commit": done}
 

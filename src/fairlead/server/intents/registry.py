@@ -16,6 +16,7 @@ import random
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -42,8 +43,9 @@ from fairlead.server.intents.order import check_open
 from fairlead.server.limit_book import LimitBook
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
+from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.protocol.intents import Intent, RevokeDevice
-from fairlead.server.protocol.lobby_rows import StoreInfo
+from fairlead.server.protocol.lobby_rows import ProfileRow, StoreInfo
 from fairlead.server.protocol.messages import LOBBY, IntentResult
 from fairlead.server.refusal import Refusal
 from fairlead.server.sessions.cli_documents import CliDocuments
@@ -95,6 +97,7 @@ class Registry:
         policy: Policy | None = None,
         *,
         options: Options | None = None,
+        profiles: Profiles | None = None,
         cli: CliSessions | None = None,
         upload: Upload | None = None,
         revoke: Callable[[str], Awaitable[Revoked]] | None = None,
@@ -104,9 +107,9 @@ class Registry:
     ) -> None:
         """`agent` is the CLI's name or path; `options` apply to every session.
 
-        `cli` lists the CLI's own sessions, `upload` returns an upload as a block of a prompt, and
-        `revoke` revokes a device's token and closes its sockets. Without `terminals` no shell can be
-        started.
+        `cli` lists the CLI's own sessions of the default profile, `upload` returns an upload as a block
+        of a prompt, and `revoke` revokes a device's token and closes its sockets. Without `terminals`
+        no shell can be started.
         """
         self.limits = limits or Limits()
         self.policy = policy or Policy()
@@ -126,12 +129,15 @@ class Registry:
             base,
             policy=self.policy,
             limits=self.limits,
+            profiles=profiles,
             cli=cli,
             upload=upload,
             clock=clock,
         )
         self._presence = Presence(self.lobby, clock)
-        self._cli = CliDocuments(self.sessions, cli)
+        self._cli = CliDocuments(self.sessions)
+        self.sessions.profiles.changed = self._profiles_changed
+        self._use_profiles()
         self.sessions.deletions.list_file = self._cli.list_again
         if terminals is not None:
             self.sessions.deletions.end_terminals = terminals.session_deleted
@@ -385,6 +391,29 @@ class Registry:
         if revocation.stored:
             return {"stored": True}
         return {"stored": False, "message": NOT_STORED if revocation.durable else NOT_DURABLE}
+
+    # Profiles
+
+    def _profiles_changed(self) -> None:
+        self._use_profiles()
+        self.sessions.spawn(self._cli.use_folders())
+        self.sessions.catalog.show_resume_problems()
+
+    def _use_profiles(self) -> None:
+        """Offer the present profiles to clients, and look for sessions in their folders."""
+        sessions = self.sessions
+        profiles = sessions.profiles.all()
+        rows = tuple(ProfileRow(name=each.name, label=each.label) for each in profiles)
+        self.lobby.set_server(profiles=rows)
+        if sessions.cli is None:
+            return
+        for name in sessions.cli.profiles.keys() - {"", *(each.name for each in profiles)}:
+            sessions.cli.drop(name)
+        for profile in profiles:
+            projects = Path(profile.config_dir, "projects")
+            known = sessions.cli.of(profile.name)
+            if known is None or known.projects != projects:
+                sessions.cli.put(CliSessions(projects, self._store, profile.name))
 
     # Maintenance
 

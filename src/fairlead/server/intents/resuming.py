@@ -14,11 +14,13 @@ from fairlead.host.options import agent
 from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options
 from fairlead.server.intents.resume_check import Resumable, check_resume
+from fairlead.server.profiles.profiles import missing
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.live_session import LiveSession
 from fairlead.server.sessions.session_options import branches_from, resume_options
 from fairlead.server.sessions.sessions import Sessions
-from fairlead.store.cli_files.imports import CliSession
+from fairlead.store.cli_files.folders import CliFolders
+from fairlead.store.cli_files.imports import CliSession, CliSessions
 from fairlead.store.tables.sessions import SessionRow
 
 __all__ = ["check_before_stop", "check_past", "checked_options", "find_file", "resumable"]
@@ -48,7 +50,10 @@ async def resumable(sessions: Sessions, live: LiveSession, *, repair: bool) -> O
 
 async def check_before_stop(sessions: Sessions, live: LiveSession) -> None:
     """Refuse to stop a running session that could not be resumed afterwards."""
-    await asyncio.to_thread(sessions.policy.trust.check, sessions.row(live.id).cwd)
+    row = sessions.row(live.id)
+    if not sessions.has_profile(row.profile):
+        raise missing(row.profile)
+    await asyncio.to_thread(sessions.policy.trust.check, row.cwd, row.profile)
     if sessions.row(live.id).cli_session_id is not None and live.transcript.turns:
         await check_past(sessions, live, repair=False)
 
@@ -87,25 +92,32 @@ async def _check_past_now(sessions: Sessions, live: LiveSession, *, repair: bool
     # The id is chosen before the CLI starts; without a turn the CLI has no file for it.
     own = row.cli_session_id if live.transcript.turns else None
     past = own if origin is None else origin.cli_session_id
+    if not sessions.has_profile(row.profile):
+        raise missing(row.profile)
     if sessions.cli is None:
         return check_resume(past, row.cwd, None, repair=repair)
-    file = await find_file(sessions, past or "")
+    file = await find_file(sessions, past or "", row.profile)
     return check_resume(past, row.cwd, lambda _: file, repair=repair)
 
 
-async def find_file(sessions: Sessions, cli_session_id: str) -> CliSession | None:
-    """A session file of the CLI; the list is refreshed if it does not contain the file yet.
+async def find_file(
+    sessions: Sessions, cli_session_id: str, profile: str | None = None
+) -> CliSession | None:
+    """A session file of the CLI, of one profile or of any; the list is refreshed if it does not contain the file yet.
 
     Waits for the rest of a file that was just created and does not name its folder yet.
     """
-    if sessions.cli is None:
+    files: CliFolders | CliSessions | None = sessions.cli
+    if sessions.cli is not None and profile is not None:
+        files = sessions.cli.of(profile)
+    if files is None:
         return None
-    file = sessions.cli.find(cli_session_id)
+    file = files.find(cli_session_id)
     for _ in range(FILE_TRIES):
         if file is not None and file.cwd:
             break
-        await sessions.cli.refresh()
-        file = sessions.cli.find(cli_session_id)
+        await files.refresh()
+        file = files.find(cli_session_id)
         if file is None or file.cwd or not _is_new(file):
             break
         await asyncio.sleep(FILE_WAIT_S)

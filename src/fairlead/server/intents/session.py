@@ -36,6 +36,7 @@ from fairlead.server.refusal import Refusal
 from fairlead.server.session.loading import Loaded
 from fairlead.server.sessions.catalog import RUNNING
 from fairlead.server.sessions.copying import import_session
+from fairlead.server.sessions.session_options import profile_option
 from fairlead.server.sessions.sessions import Sessions
 from fairlead.store.cli_files.imports import CliSession
 from fairlead.store.tables.sessions import SessionRow
@@ -54,7 +55,7 @@ async def new_session(sessions: Sessions, context: IntentContext, intent: NewSes
     row = _new_row(sessions, intent)
     prompt = _first_prompt(sessions, intent)
     if intent.continue_latest:
-        latest = await _latest(sessions, row.cwd)
+        latest = await _latest(sessions, row.cwd, row.profile)
         if latest is not None:
             return await _continue(sessions, context, latest, row, prompt)
     if intent.worktree_base is not None:
@@ -93,7 +94,7 @@ async def resume(sessions: Sessions, context: IntentContext, intent: Resume) -> 
         known = next((r for r in sessions.rows.values() if r.cli_session_id == file.id), None)
         if known is None:
             _check_expected(sessions, intent, file.cwd)
-            fresh = SessionRow(id="", cwd=file.cwd, mode=mode)
+            fresh = SessionRow(id="", cwd=file.cwd, mode=mode, options=profile_option(file.profile))
             return await _resume_cli(sessions, context, file, fresh)
         intent = structs.replace(intent, session=known.id)
     _check_expected(sessions, intent, sessions.row(intent.session).cwd)
@@ -178,7 +179,8 @@ async def project_programs(
 ) -> Result:
     """List the programs that the files of a project would run, with the stored answer."""
     folder = sessions.policy.check_folder(intent.cwd)
-    programs, answer = await asyncio.to_thread(sessions.policy.trust.look, folder)
+    profile = sessions.profiles.stored_name(intent.profile)
+    programs, answer = await asyncio.to_thread(sessions.policy.trust.look, folder, profile)
     return {} if programs is None else {**to_builtins(programs), "answer": answer}
 
 
@@ -190,11 +192,13 @@ async def trust_project(sessions: Sessions, context: IntentContext, intent: Trus
     return {}
 
 
-async def _latest(sessions: Sessions, cwd: str) -> CliSession | None:
-    if sessions.cli is None:
+async def _latest(sessions: Sessions, cwd: str, profile: str) -> CliSession | None:
+    """The latest session of a folder, among those of the profile."""
+    files = None if sessions.cli is None else sessions.cli.of(profile)
+    if files is None:
         return None
-    await sessions.cli.refresh()
-    return next((session for session in sessions.cli.sessions() if session.cwd == cwd), None)
+    await files.refresh()
+    return next((session for session in files.sessions() if session.cwd == cwd), None)
 
 
 async def _continue(
@@ -270,6 +274,7 @@ def _new_row(sessions: Sessions, intent: NewSession) -> SessionRow:
     mode = sessions.policy.mode if intent.mode is None else sessions.policy.check_mode(intent.mode)
     now = sessions.clock()
     chosen = {
+        **profile_option(sessions.profiles.stored_name(intent.profile)),
         "model": intent.model,
         "effort": intent.effort,
         "max_turns": intent.max_turns,

@@ -67,7 +67,7 @@ def prepare_then_start(
 
     async def prepare() -> None:
         row = sessions.row(live.id)
-        answer = await asyncio.to_thread(sessions.policy.trust.check, row.cwd)
+        answer = await asyncio.to_thread(sessions.policy.trust.check, row.cwd, row.profile)
         if answer == WITHOUT:
             _show(sessions, live.id, "", "Not run: the project's own programs are not trusted.")
             return
@@ -105,7 +105,7 @@ async def _run(sessions: Sessions, session: str, command: str, folder: str) -> i
         "-c",
         command,
         cwd=folder,
-        env=sessions.environment,
+        env=sessions.environment_of(sessions.account_of(session)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -104,6 +104,8 @@ class NewSession(BaseIntent, frozen=True, kw_only=True, tag="new_session"):
     """Additional folders to work in, each below the server's roots."""
     plugin_dirs: tuple[str, ...] = ()
     """Folders of plugins, each below the server's roots; their hooks and servers run (owner)."""
+    profile: str | None = None
+    """The profile whose account and settings it uses; null for the default one."""
     worktree_base: str | None = None
     """Set for a session in a folder that `AddWorktree` made: the branch it will be merged into.
     The setup command of the repository runs before the CLI starts."""
@@ -197,6 +199,8 @@ class ProjectPrograms(BaseIntent, frozen=True, kw_only=True, tag="project_progra
     """
 
     cwd: str
+    profile: str | None = None
+    """The profile of the session; null for the default one."""
 
 
 class TrustProject(BaseIntent, frozen=True, kw_only=True, tag="trust_project"):

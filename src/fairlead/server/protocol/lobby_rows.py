@@ -19,6 +19,7 @@ __all__ = [
     "ListedStatus",
     "LobbyRow",
     "LobbySections",
+    "ProfileRow",
     "Progress",
     "ServerInfo",
     "StoreInfo",
@@ -126,6 +127,8 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     """The usage limit that stops it."""
     continue_at_reset: bool | None = None
     """Whether it continues when the limit resets; null for the server's default."""
+    profile: str = ""
+    """The profile whose account and settings it uses; empty for the default one."""
 
 
 class LimitRow(Struct, frozen=True, kw_only=True):
@@ -203,6 +206,14 @@ class BudgetAlert(Struct, frozen=True, kw_only=True):
     """warned, or reached: then the prompts of the sessions that it covers wait."""
 
 
+class ProfileRow(Struct, frozen=True, kw_only=True):
+    """A profile that a new session can use, besides the default one."""
+
+    name: str
+    label: str
+    """What clients show instead of the name; empty if there is none."""
+
+
 class ServerInfo(Struct, frozen=True, kw_only=True):
     """Information about the server itself."""
 
@@ -221,6 +232,8 @@ class ServerInfo(Struct, frozen=True, kw_only=True):
     """Budgets that are reached, or nearly so."""
     limits: tuple[LimitRow, ...] = ()
     """The usage windows of all accounts."""
+    profiles: tuple[ProfileRow, ...] = ()
+    """The profiles besides the default one."""
     continue_at_reset: bool = False
     """Whether sessions that a usage limit stopped continue when it resets, unless they say otherwise."""
     terminal: bool = False

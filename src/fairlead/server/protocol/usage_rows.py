@@ -12,11 +12,13 @@ __all__ = ["UsageReport", "UsageRow"]
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
-    """What was spent in one period on one model in one project."""
+    """What was spent in one period on one model in one project and profile."""
 
     bucket: int
     """The index of the period, from 0."""
     project: str
+    profile: str
+    """Empty for the default one."""
     model: str
     """Empty if it is unknown."""
     source: str

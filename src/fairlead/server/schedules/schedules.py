@@ -282,6 +282,7 @@ def _intent(schedule: Schedule, run: Run) -> Intent:
         verbatim=True,
         title=schedule.name,
         max_budget_usd=schedule.budget_usd,
+        profile=schedule.profile or None,
     )
 
 

@@ -243,8 +243,10 @@ class SessionCatalog:
             return  # It was deleted meanwhile.
         present = [item for name in items if (item := live.transcript.item(name)) is not None]
         try:
-            project, model = self.rows[live.id].cwd, live.transcript.session.model or ""
-            await self._store.index_items(live.id, present, project=project, model=model)
+            row, model = self.rows[live.id], live.transcript.session.model or ""
+            await self._store.index_items(
+                live.id, present, project=row.cwd, model=model, profile=row.profile
+            )
         except StoreUnavailable:
             self._unindexed.setdefault(live.id, set()).update(items)
 

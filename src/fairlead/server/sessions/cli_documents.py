@@ -16,6 +16,7 @@ from fairlead.server.protocol import lobby_rows
 from fairlead.server.sessions.sessions import Sessions
 from fairlead.server.view.session_rows import cli_row
 from fairlead.server.view.session_view import SessionView
+from fairlead.store.cli_files.folders import CliFolders
 from fairlead.store.cli_files.imports import Changed, CliSession, CliSessions, Progress
 from fairlead.transcript.transcript import Transcript
 
@@ -28,29 +29,42 @@ RETRY_S = 5.0
 
 
 class CliDocuments:
-    """Follows the folder of the CLI's sessions."""
+    """Follows the folders of the CLI's sessions, one for each profile."""
 
-    def __init__(self, sessions: Sessions, cli: CliSessions | None) -> None:
+    def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        self._cli = cli
+        self._cli = sessions.cli
         self._epoch = f"cli.{uuid.uuid4().hex[:12]}"
         self._seqs: dict[str, int] = {}
         self._sources: dict[str, SessionView] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
         self._in_use: set[str] = set()
         """Sessions that are listed as in use by another process."""
-        self._watching: asyncio.Task[None] | None = None
+        self._watching: dict[CliSessions, asyncio.Task[None]] = {}
+        self._progress: dict[str, Progress] = {}
+        """How far the listing of each profile has come, while it goes on."""
 
     def start(self) -> None:
         """Begin to list the sessions; the first time may take long."""
-        if self._cli is not None:
-            self._watching = asyncio.create_task(self._watch(self._cli))
+        for folder in [] if self._cli is None else self._cli.profiles.values():
+            if folder not in self._watching:
+                self._watching[folder] = asyncio.create_task(self._watch(folder))
+
+    async def use_folders(self) -> None:
+        """List the sessions of the present profiles, and no longer those of others."""
+        current = [] if self._cli is None else list(self._cli.profiles.values())
+        for folder in [each for each in self._watching if each not in current]:
+            task = self._watching.pop(folder)
+            task.cancel()
+            await asyncio.wait([task])
+            self._show_progress(folder.profile, None)
+            for session in folder.sessions():
+                self.list_again(session.id)
+        self.start()
 
     async def close(self) -> None:
         """Stop listing and following."""
-        tasks = list(self._following.values())
-        if self._watching is not None:
-            tasks.append(self._watching)
+        tasks = [*self._following.values(), *self._watching.values()]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -63,7 +77,8 @@ class CliDocuments:
         if document in self._following and self._sessions.hub.has(document):
             return True
         try:
-            self._attach(document, await self._cli.transcript(document))
+            transcript = await self._cli.transcript(document)
+            self._attach(document, transcript)
         except (KeyError, OSError):
             return False
         except Exception:
@@ -96,7 +111,7 @@ class CliDocuments:
             transcript,
             self._sessions.policy,
             self._sessions.limits,
-            self._sessions.environment,
+            self._sessions.environment_of(self._profile_of(document)),
         )
         self._sources[document] = source
         self._sessions.hub.attach(
@@ -107,6 +122,10 @@ class CliDocuments:
             item_ids=transcript.item_ids,
             beside=source.turns_of,
         )
+
+    def _profile_of(self, document: str) -> str:
+        file = None if self._cli is None else self._cli.find(document)
+        return "" if file is None else file.profile
 
     def _show(self, session: CliSession, now: float) -> None:
         live = session.is_live(now)
@@ -143,7 +162,7 @@ class CliDocuments:
                 if session is not None and row.id not in self._sessions.rows:
                     self._show(session, now)
 
-    async def _follow(self, cli: CliSessions, document: str) -> None:
+    async def _follow(self, cli: CliFolders, document: str) -> None:
         first = True
         try:
             async for transcript in cli.follow(document):
@@ -158,22 +177,29 @@ class CliDocuments:
         lobby = self._sessions.lobby
         while True:
             try:
-                async for changed in cli.watch(progress=self._show_progress):
+                async for changed in cli.watch(
+                    progress=lambda progress: self._show_progress(cli.profile, progress)
+                ):
                     self._list(changed)
                     lobby.set_server(listing_problem=None)
             except Exception as problem:
                 log.exception("the sessions of the CLI could not be listed; trying again")
+                self._show_progress(cli.profile, None)
                 lobby.set_server(
-                    listing=None,
                     listing_problem=f"Some sessions of the CLI may be missing: {problem}",
                 )
             await asyncio.sleep(RETRY_S)
 
-    def _show_progress(self, progress: Progress) -> None:
-        """Show how far a long listing has come; nothing when it is complete."""
-        done = progress.done >= progress.total
-        listing = None if done else lobby_rows.Progress(progress.done, progress.total)
-        self._sessions.lobby.set_server(listing=listing)
+    def _show_progress(self, profile: str, progress: Progress | None) -> None:
+        """Show how far long listings have come; nothing when all are complete."""
+        self._progress.pop(profile, None)
+        if progress is not None and progress.done < progress.total:
+            self._progress[profile] = progress
+        running = self._progress.values()
+        listing = lobby_rows.Progress(
+            sum(each.done for each in running), sum(each.total for each in running)
+        )
+        self._sessions.lobby.set_server(listing=listing if running else None)
 
     def _list(self, changed: Changed) -> None:
         own = {row.cli_session_id for row in self._sessions.rows.values()}
@@ -184,9 +210,15 @@ class CliDocuments:
             if session.id in own:
                 self._in_use.discard(session.id)
                 self._sessions.lobby.remove("sessions", session.id)
-            else:
+            elif self._profile_of(session.id) == session.profile:
                 self._show(session, now)
         self._sessions.catalog.show_resume_problems()
         for gone in changed.gone:
-            if gone not in self._sessions.rows:
+            if gone in self._sessions.rows:
+                continue
+            # A copy in the folder of another profile takes its place.
+            other = None if self._cli is None else self._cli.find(gone)
+            if other is None or other.id in own:
                 self._sessions.lobby.remove("sessions", gone)
+            else:
+                self._show(other, now)

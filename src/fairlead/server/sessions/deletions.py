@@ -18,12 +18,13 @@ from typing import Any
 
 from fairlead.server.limits import Limits
 from fairlead.server.sessions.catalog import SessionCatalog
-from fairlead.store.cli_files.imports import CliSessions
+from fairlead.store.cli_files.folders import CliFolders
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.store.tables.deletions import Deletion
 from fairlead.store.tables.intents import IntentOutcome
+from fairlead.store.tables.sessions import SessionRow
 
 __all__ = ["Deletions"]
 
@@ -37,7 +38,7 @@ class Deletions:
         self,
         store: SqliteStore,
         catalog: SessionCatalog,
-        cli: CliSessions | None,
+        cli: CliFolders | None,
         *,
         limits: Limits,
         clock: Callable[[], float],
@@ -128,7 +129,7 @@ class Deletions:
         cli_session = session if row is None else row.cli_session_id
         removed: list[str] = []
         if deletion.files and cli_session is not None and not self._needed(cli_session, session):
-            removed = await self._remove_files(cli_session)
+            removed = await self._remove_files(cli_session, row)
         record = AuditRecord(
             at=self._clock(),
             action="delete_session",
@@ -141,9 +142,16 @@ class Deletions:
         if cli_session is not None:
             self.list_file(cli_session)
 
-    async def _remove_files(self, cli_session: str) -> list[str]:
+    async def _remove_files(self, cli_session: str, row: SessionRow | None) -> list[str]:
+        if self._cli is None:
+            return []
+        if row is not None:
+            profile = row.profile
+        else:
+            file = self._cli.find(cli_session)
+            profile = "" if file is None else file.profile
         try:
-            return [] if self._cli is None else await self._cli.remove(cli_session)
+            return await self._cli.remove(cli_session, profile)
         except OSError as problem:
             log.warning("the files of session %s could not be deleted: %s", cli_session, problem)
             return []

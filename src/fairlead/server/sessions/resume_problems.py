@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from fairlead.server.profiles.profiles import missing_words
 from fairlead.server.sessions.session_options import branches_from
-from fairlead.store.cli_files.imports import CliSession, CliSessions
+from fairlead.store.cli_files.folders import CliFolders
+from fairlead.store.cli_files.imports import CliSession
 from fairlead.store.tables.sessions import RECORDING, SessionRow
 from fairlead.transcript.transcript import Transcript
 
@@ -28,8 +30,9 @@ LISTED_AFTER_S = 20.0
 class ResumeProblems:
     """The known problems of the files and folders of sessions."""
 
-    def __init__(self, cli: CliSessions | None) -> None:
+    def __init__(self, cli: CliFolders | None, has_profile: Callable[[str], bool]) -> None:
         self._cli = cli
+        self._has_profile = has_profile
         self._gone: frozenset[str] = frozenset()
 
     async def look(self, folders: Iterable[str]) -> None:
@@ -41,14 +44,17 @@ class ResumeProblems:
         """The problem of a stopped session of this server; None if none is known."""
         if row.source == RECORDING:
             return IMPORTED
+        if not self._has_profile(row.profile):
+            return missing_words(row.profile)
         turns = row.turns if transcript is None else transcript.count("turns")
         if not turns:
             return None  # It starts as a new session, which needs no file.
         origin = row.origin if transcript is None else branches_from(row, transcript)
         past = row.cli_session_id if origin is None else origin.cli_session_id
         ended = row.last_activity if transcript is None else transcript.status.since
-        if self._cli is not None and self._cli.complete and now - ended > LISTED_AFTER_S:
-            file = self._cli.find(past or "")
+        folder = None if self._cli is None else self._cli.of(row.profile)
+        if folder is not None and folder.complete and now - ended > LISTED_AFTER_S:
+            file = folder.find(past or "")
             if file is None:
                 return NO_FILE
             if not file.cwd:

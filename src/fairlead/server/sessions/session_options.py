@@ -19,7 +19,7 @@ from fairlead.server.trust import WITHOUT
 from fairlead.store.tables.sessions import Origin, SessionRow
 from fairlead.transcript.transcript import Transcript
 
-__all__ = ["branches_from", "branching", "options_for", "resume_options"]
+__all__ = ["branches_from", "branching", "options_for", "profile_option", "resume_options"]
 
 
 def options_for(base: Options, policy: Policy, row: SessionRow, **more: Any) -> Options:
@@ -38,7 +38,7 @@ def options_for(base: Options, policy: Policy, row: SessionRow, **more: Any) -> 
     added = [Path(path) for path in _still_allowed(policy, row.options.get("add_dirs", ()))]
     plugins = [Path(path) for path in _still_allowed(policy, row.options.get("plugin_dirs", ()))]
     settings = base.settings
-    if policy.trust.check(row.cwd) == WITHOUT:
+    if policy.trust.check(row.cwd, row.profile) == WITHOUT:
         settings = replace(
             settings, sources=["user"] if "user" in (settings.sources or ["user"]) else []
         )
@@ -53,12 +53,20 @@ def options_for(base: Options, policy: Policy, row: SessionRow, **more: Any) -> 
         add_dirs=(*base.add_dirs, *added),
         plugins=replace(base.plugins, folders=(*base.plugins.folders, *plugins)),
         mcp_servers={**base.mcp_servers, **row.options.get("mcp_servers", {})},
-        env={**base.env, **policy.env},
-        inherit_env=policy.inherit_env,
         permission_mode=cast(PermissionMode, mode or policy.mode),
         file_checkpoints=True,
-        **{**chosen, **more},
+        **{
+            "env": {**base.env, **policy.env},
+            "inherit_env": policy.inherit_env,
+            **chosen,
+            **more,
+        },
     )
+
+
+def profile_option(profile: str) -> dict[str, Any]:
+    """The option of a session's row that names its profile; nothing for the default one."""
+    return {"profile": profile} if profile else {}
 
 
 def _still_allowed(policy: Policy, folders: Iterable[str]) -> Iterator[str]:

@@ -8,18 +8,17 @@ The intent modules above carry out what clients request.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
+from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.checkpoints import Checkpoints
 from fairlead.server.session.live_session import LiveSession
@@ -32,6 +31,7 @@ from fairlead.server.sessions.starter import Starter
 from fairlead.server.view import session_rows
 from fairlead.server.view.lobby import Lobby
 from fairlead.server.view.session_view import SessionView
+from fairlead.store.cli_files.folders import CliFolders
 from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
@@ -66,6 +66,7 @@ class Sessions:
         *,
         policy: Policy,
         limits: Limits,
+        profiles: Profiles | None = None,
         cli: CliSessions | None = None,
         upload: Upload | None = None,
         clock: Callable[[], float] = time.time,
@@ -76,14 +77,22 @@ class Sessions:
         self.options = options
         """The options of every session."""
         self.policy = policy
-        policy.trust.environment = lambda: self.environment
+        self.profiles = profiles or Profiles()
+        policy.trust.environment = self.environment_of
+        policy.trust.profiles = self._profile_names
         self.limits = limits
-        self.cli = cli
-        """The CLI's own sessions, if the server lists them."""
+        self.cli = None if cli is None else CliFolders(cli)
+        """The CLI's own sessions in the folders of all profiles, if the server lists them."""
         self.upload = upload
         self.clock = clock
         self.catalog = SessionCatalog(
-            store, lobby, self.loaded, self.spawn, ResumeProblems(cli), self._hashes_of, clock
+            store,
+            lobby,
+            self.loaded,
+            self.spawn,
+            ResumeProblems(self.cli, self.has_profile),
+            self._hashes_of,
+            clock,
         )
         self.starter = Starter(
             self.catalog,
@@ -91,6 +100,7 @@ class Sessions:
             policy=policy,
             limits=limits,
             clock=clock,
+            profile_environment=lambda name: self.profiles.for_start(name, self._common_options),
             make_room=self.make_room,
             loaded=self.loaded,
             spawn=self.spawn,
@@ -98,7 +108,7 @@ class Sessions:
         self.deletions = Deletions(
             store,
             self.catalog,
-            cli,
+            self.cli,
             limits=limits,
             clock=clock,
             unload=self._unload_deleted,
@@ -126,14 +136,24 @@ class Sessions:
     # Finding and loading
 
     @property
-    def environment(self) -> dict[str, str]:
-        """The environment variables of every CLI that this server starts."""
-        options = replace(
+    def _common_options(self) -> Options:
+        """The options of every session, with the variables that the policy adds."""
+        return replace(
             self.options,
             env={**self.options.env, **self.policy.env},
             inherit_env=self.policy.inherit_env,
         )
-        return child_environment(os.environ, options)
+
+    def environment_of(self, profile: str) -> dict[str, str]:
+        """The environment variables of the CLIs of a profile; an empty name is the default one."""
+        return self.profiles.environment(profile, self._common_options)
+
+    def has_profile(self, profile: str) -> bool:
+        """Whether a session with this profile can be started."""
+        return not profile or self.profiles.find(profile) is not None
+
+    def _profile_names(self) -> tuple[str, ...]:
+        return ("", *(profile.name for profile in self.profiles.all()))
 
     @property
     def rows(self) -> dict[str, SessionRow]:
@@ -145,8 +165,8 @@ class Sessions:
         return self.catalog.row(session)
 
     def account_of(self, session: str) -> str:
-        """The name of the account that a session uses; empty for the server's own environment."""
-        return str(self.row(session).options.get("profile") or "")
+        """The profile that a session uses; empty for the default one."""
+        return self.row(session).profile
 
     def loaded(self, session: str) -> LiveSession | None:
         """A session, if it is in memory."""
@@ -204,7 +224,10 @@ class Sessions:
         live.on_limit = self.on_limit
         self._checkpoints.begin(session, loaded.kept)
         source = self._sources[session] = SessionView(
-            live.transcript, self.policy, self.limits, self.environment
+            live.transcript,
+            self.policy,
+            self.limits,
+            self.environment_of(self.account_of(session)),
         )
         live.prepare = source.pending_offers.prepare
         self.hub.attach(

@@ -46,6 +46,7 @@ class Starter:
         policy: Policy,
         limits: Limits,
         clock: Callable[[], float],
+        profile_environment: Callable[[str], dict[str, str] | None],
         make_room: Callable[[LiveSession], Awaitable[None]],
         loaded: Callable[[str], LiveSession | None],
         spawn: Callable[[Coroutine[Any, Any, Any]], None],
@@ -55,6 +56,7 @@ class Starter:
         self._policy = policy
         self._limits = limits
         self._clock = clock
+        self._profile_environment = profile_environment
         self._make_room = make_room
         self._loaded = loaded
         self._spawn = spawn
@@ -73,7 +75,14 @@ class Starter:
         if left is not None:
             own = row.options.get("max_budget_usd")
             more["max_budget_usd"] = left if own is None else min(left, own)
-        return await asyncio.to_thread(options_for, self._options, self._policy, row, **more)
+        return await asyncio.to_thread(self._options_for, row, more)
+
+    def _options_for(self, row: SessionRow, more: dict[str, Any]) -> Options:
+        variables = self._profile_environment(row.profile)
+        if variables is not None:
+            # The whole environment, so that nothing of another account is inherited.
+            more |= {"env": variables, "inherit_env": False, "pass_env": ()}
+        return options_for(self._options, self._policy, row, **more)
 
     def budget(self, session: str) -> RestartBudget:
         """The restart budget of a session."""
@@ -132,7 +141,7 @@ class Starter:
             await self._catalog.save(row)
             await self._detect_version(options)
             await asyncio.to_thread(self._policy.opening.pin, row.cwd)
-            await asyncio.to_thread(self._policy.trust.check, row.cwd)
+            await asyncio.to_thread(self._policy.trust.check, row.cwd, row.profile)
             await live.start(options)
         except (Refusal, StoreUnavailable):
             raise

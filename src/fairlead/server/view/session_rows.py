@@ -87,6 +87,7 @@ def listed(
         worktree=None if row.worktree is None else ListedWorktree(**structs.asdict(row.worktree)),
         limit=_limit(row, transcript),
         continue_at_reset=row.options.get("continue_at_reset"),
+        profile=row.profile,
     )
 
 
@@ -244,5 +245,6 @@ def cli_row(session: CliSession, live: bool, resume_problem: str | None = None) 
         created=session.created,
         last_activity=session.last_activity,
         items=session.messages,
+        options={"profile": session.profile} if session.profile else {},
     )
     return listed(row, None, live=live, resume_problem=resume_problem)

@@ -64,6 +64,7 @@ class FileSum(Struct, frozen=True, kw_only=True):
 
     session: str
     project: str
+    profile: str
     model: str
     at: float
     figures: dict[str, float]
@@ -154,9 +155,11 @@ class _Costs:
 # In the database
 
 
-def put(session: str, spent: Sequence[FileSpent], project: str, db: sqlite3.Connection) -> None:
+def put(
+    session: str, spent: Sequence[FileSpent], project: str, profile: str, db: sqlite3.Connection
+) -> None:
     """Store the usage of a session's files; of two equal records, the earlier one counts."""
-    stream = describe(db, session, project)
+    stream = describe(db, session, project, profile=profile)
     update = ", ".join(f"{name} = excluded.{name}" for name in ("stream", *_COLUMNS[1:]))
     db.executemany(
         f"INSERT INTO file_usage (stream, {', '.join(_COLUMNS)})"
@@ -182,7 +185,7 @@ def file_sums(folder: Path, known: FileSums) -> FileSums:
 def _sums(db: sqlite3.Connection) -> tuple[FileSum, ...]:
     sums = ", ".join(f"sum({name}) AS {name}" for name in _FIGURES)
     rows = db.execute(
-        "SELECT session, project, used.model, used.at, "
+        "SELECT session, project, profile, used.model, used.at, "
         + ", ".join(f"used.{name}" for name in _FIGURES)
         + f" FROM (SELECT stream, model, min(at) AS at, {sums} FROM file_usage"
         f" GROUP BY stream, model, CAST(at / {QUARTER_S} AS INTEGER)) AS used"
@@ -192,9 +195,10 @@ def _sums(db: sqlite3.Connection) -> tuple[FileSum, ...]:
         FileSum(
             session=session,
             project=project,
+            profile=profile,
             model=model,
             at=at,
             figures=dict(zip(_FIGURES, figures, strict=True)),
         )
-        for session, project, model, at, *figures in rows
+        for session, project, profile, model, at, *figures in rows
     )

@@ -76,6 +76,8 @@ class CliSession(Struct, frozen=True, kw_only=True):
     git_branch: str
     problem: str = ""
     """Why its file cannot be read; empty if it can."""
+    profile: str = ""
+    """The profile in whose folder it is; empty for the default one."""
 
     def is_live(self, now: float) -> bool:
         """Whether another process seems to be writing it."""
@@ -104,8 +106,12 @@ class Changed(Struct, frozen=True):
 class CliSessions:
     """The list of sessions. All disk access is in a thread."""
 
-    def __init__(self, projects: Path | str, cache: FileCache | None = None) -> None:
+    def __init__(
+        self, projects: Path | str, cache: FileCache | None = None, profile: str = ""
+    ) -> None:
         self.projects = Path(projects)
+        self.profile = profile
+        """The profile whose folder this is; empty for the default one."""
         self._cache = cache
         self._files: dict[str, IndexedFile] = {}
         self._by_id: dict[str, str] = {}
@@ -127,7 +133,7 @@ class CliSessions:
     def sessions(self) -> list[CliSession]:
         """All sessions as of the last refresh, the last active first."""
         if self._listed is None:
-            rows = [_cli_session(self.projects, file) for file in self._files.values()]
+            rows = [self._listed_as(file) for file in self._files.values()]
             rows.sort(key=lambda file: (-file.last_activity, file.id))
             self._listed = rows
         return list(self._listed)
@@ -135,7 +141,7 @@ class CliSessions:
     def find(self, session: str) -> CliSession | None:
         """One session by its id; of several files with one id, the last active."""
         path = self._by_id.get(session)
-        return None if path is None else _cli_session(self.projects, self._files[path])
+        return None if path is None else self._listed_as(self._files[path])
 
     async def transcript(self, session: str) -> Transcript:
         """A session and its subagents, folded by the same reducer as the live stream.
@@ -191,6 +197,9 @@ class CliSessions:
                 yield transcript
             await asyncio.sleep(interval)
 
+    def _listed_as(self, file: IndexedFile) -> CliSession:
+        return _cli_session(self.projects, file, self.profile)
+
     async def _check_recent(self) -> Changed:
         since = (time.time() - HOT_S) * 1e9
         async with self._busy:
@@ -232,9 +241,7 @@ class CliSessions:
             self._listed = None
             self._by_id = _newest_by_id(self._files.values())
         names = {Path(path).stem for path in gone} - self._by_id.keys()
-        return Changed(
-            tuple(_cli_session(self.projects, file) for file in done), tuple(sorted(names))
-        )
+        return Changed(tuple(self._listed_as(file) for file in done), tuple(sorted(names)))
 
     async def _store_part(self, part: list[IndexedFile]) -> None:
         self._files.update({file.path: file for file in part})
@@ -299,7 +306,7 @@ def _damaged(file: IndexedFile) -> str:
     return f"Damaged session file: {file.problem}" if file.problem else ""
 
 
-def _cli_session(projects: Path, file: IndexedFile) -> CliSession:
+def _cli_session(projects: Path, file: IndexedFile, profile: str) -> CliSession:
     modified = file.modified_ns / 1e9
     return CliSession(
         id=file.path.rpartition("/")[2].removesuffix(".jsonl"),
@@ -315,4 +322,5 @@ def _cli_session(projects: Path, file: IndexedFile) -> CliSession:
         version=file.version,
         git_branch=file.git_branch,
         problem=file.problem,
+        profile=profile,
     )

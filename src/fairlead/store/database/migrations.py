@@ -136,6 +136,8 @@ _SCHEDULES = (
     "CREATE INDEX schedule_runs_by_schedule ON schedule_runs (schedule, id)",
 )
 
+_PROFILES = ("ALTER TABLE streams ADD COLUMN profile TEXT NOT NULL DEFAULT ''",)
+
 MIGRATIONS = (
     Migration(1, _LOG),
     Migration(2, _TABLES),
@@ -149,5 +151,6 @@ MIGRATIONS = (
     Migration(10, _BUDGETS),
     Migration(11, _COMMENTS),
     Migration(12, _SCHEDULES),
+    Migration(13, _PROFILES),
 )
 """All steps; the number of the last is the version this Fairlead reads and writes."""

@@ -69,6 +69,8 @@ class Filters(Struct, frozen=True, kw_only=True):
     """The working folder of the session."""
     model: str | None = None
     """The model that the session had last."""
+    profile: str | None = None
+    """The profile of the session; empty for the default one."""
     kinds: tuple[str, ...] = ()
     """Some of `KINDS`; empty means all."""
     after: float | None = None
@@ -111,10 +113,15 @@ def entries(items: Iterable[Any]) -> list[Entry]:
 
 
 def put(
-    session: str, new: Sequence[Entry], project: str, model: str, db: sqlite3.Connection
+    session: str,
+    new: Sequence[Entry],
+    project: str,
+    model: str,
+    profile: str,
+    db: sqlite3.Connection,
 ) -> None:
     """Insert entries; they replace those of the same item and kind."""
-    stream = describe(db, session, project, model)
+    stream = describe(db, session, project, model, profile)
     db.executemany(
         "INSERT INTO entries (stream, item, kind, at, body) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (stream, item, kind) DO UPDATE SET body = excluded.body, at = excluded.at"
@@ -201,6 +208,7 @@ def _chosen(filters: Filters) -> str:
             ("streams.session = :session", filters.session),
             ("streams.project = :project", filters.project),
             ("streams.model = :model", filters.model),
+            ("streams.profile = :profile", filters.profile),
             ("entries.at >= :after", filters.after),
             ("entries.at < :before", filters.before),
         )

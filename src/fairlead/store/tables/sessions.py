@@ -89,13 +89,18 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     """Options to pass to the CLI again after a restart: it restores neither mode nor model
     (CLI-701)."""
 
+    @property
+    def profile(self) -> str:
+        """The profile that its CLI uses; empty for the default one."""
+        return str(self.options.get("profile") or "")
+
 
 _decode = msgspec.json.Decoder(SessionRow).decode
 
 
 def put(db: sqlite3.Connection, row: SessionRow) -> None:
     """Insert or replace a row by its id."""
-    streams.describe(db, row.id, row.cwd, row.model or "")
+    streams.describe(db, row.id, row.cwd, row.model or "", row.profile)
     db.execute(
         "INSERT INTO sessions (id, last_activity, row) VALUES (?, ?, ?) ON CONFLICT (id)"
         " DO UPDATE SET last_activity = excluded.last_activity, row = excluded.row",

@@ -1,7 +1,7 @@
 """A small number for each session, so that a million events need not repeat its UUID.
 
-The project (working folder) and the model of a session are kept here too, because search filters
-by them.
+The project (working folder), the model and the profile of a session are kept here too, because
+search filters by them and usage is summed by them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ def take_key(db: sqlite3.Connection, session: str) -> int:
     return int(key or 0)
 
 
-def describe(db: sqlite3.Connection, session: str, project: str, model: str = "") -> int:
-    """Store the project and the model of a session if they are known; returns its number."""
+def describe(
+    db: sqlite3.Connection, session: str, project: str, model: str = "", profile: str = ""
+) -> int:
+    """Store the project, model and profile of a session if they are known; returns its number."""
     key = take_key(db, session)
-    if project:
-        db.execute(
-            "UPDATE streams SET project = ? WHERE key = ? AND project <> ?", (project, key, project)
-        )
-    if model:
-        db.execute("UPDATE streams SET model = ? WHERE key = ? AND model <> ?", (model, key, model))
+    for column, value in (("project", project), ("model", model), ("profile", profile)):
+        if value:
+            db.execute(
+                f"UPDATE streams SET {column} = ? WHERE key = ? AND {column} <> ?",
+                (value, key, value),
+            )
     return key

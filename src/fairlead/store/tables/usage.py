@@ -36,6 +36,7 @@ class UsageLine(Struct, frozen=True, kw_only=True):
     session: str
     project: str
     """The working folder."""
+    profile: str
     direction: str
     at: float
     line: bytes
@@ -60,13 +61,20 @@ def usage_lines(folder: Path, after: int, count: int = PIECE) -> Piece:
 
 def _between(db: sqlite3.Connection, after: int, to: int) -> tuple[UsageLine, ...]:
     rows = db.execute(
-        "SELECT streams.session, streams.project, direction, at, line FROM events"
+        "SELECT streams.session, streams.project, streams.profile, direction, at, line FROM events"
         " JOIN streams ON streams.key = events.stream"
         f" AND substr(streams.session, 1, {len(RECORDING) + 1}) <> '{RECORDING}-'"
         f" WHERE events.rowid > ? AND events.rowid <= ? AND ({_USAGE_CONDITION}) ORDER BY events.rowid",
         (after, to),
     )
     return tuple(
-        UsageLine(session=session, project=project, direction=direction, at=at, line=line)
-        for session, project, direction, at, line in rows
+        UsageLine(
+            session=session,
+            project=project,
+            profile=profile,
+            direction=direction,
+            at=at,
+            line=line,
+        )
+        for session, project, profile, direction, at, line in rows
     )

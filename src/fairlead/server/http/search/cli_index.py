@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlead.store.cli_files.file_usage import FileSpent
+from fairlead.store.cli_files.folders import CliFolders
 from fairlead.store.cli_files.imports import CliSession, CliSessions
 from fairlead.store.log import StoreUnavailable
 
@@ -45,7 +46,13 @@ class Findable(Protocol):
         """Changes when the index may have been lost."""
 
     async def index_items(
-        self, session: str, items: Sequence[Any], *, project: str = "", model: str = ""
+        self,
+        session: str,
+        items: Sequence[Any],
+        *,
+        project: str = "",
+        model: str = "",
+        profile: str = "",
     ) -> None:
         """Make finished items findable."""
 
@@ -53,7 +60,12 @@ class Findable(Protocol):
         """Remove a session from the search index."""
 
     async def put_file_usage(
-        self, session: str, spent: Sequence[FileSpent], *, project: str = ""
+        self,
+        session: str,
+        spent: Sequence[FileSpent],
+        *,
+        project: str = "",
+        profile: str = "",
     ) -> None:
         """Store what a session used according to its files."""
 
@@ -70,7 +82,7 @@ class CliIndex:
 
     def __init__(
         self,
-        cli: CliSessions,
+        cli: CliFolders | CliSessions,
         store: Findable,
         folder: Path,
         *,
@@ -134,9 +146,10 @@ class CliIndex:
         try:
             read = await self._cli.read(session.id)
             items, model = read.transcript.items, read.transcript.session.model or ""
+            about = {"project": session.cwd, "profile": session.profile}
             await asyncio.gather(  # So that both may share a commit.
-                self._store.index_items(session.id, items, project=session.cwd, model=model),
-                self._store.put_file_usage(session.id, read.spent, project=session.cwd),
+                self._store.index_items(session.id, items, model=model, **about),
+                self._store.put_file_usage(session.id, read.spent, **about),
             )
         except (KeyError, FileNotFoundError):
             return

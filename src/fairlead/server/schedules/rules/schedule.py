@@ -35,6 +35,8 @@ class Schedule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     missed: str = "run"
     budget_usd: float | None = None
     """How much one run may spend; only for new sessions."""
+    profile: str = ""
+    """The profile of the new sessions; empty for the default one."""
     enabled: bool = True
 
     def problem(self) -> str | None:

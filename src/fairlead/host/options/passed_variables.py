@@ -1,4 +1,4 @@
-"""Which variables of this process `--pass-env` and the setting `pass_env` add for the CLI. Pure.
+"""Which variables of this process `--pass-env` and the settings `pass_env` add for the CLI. Pure.
 
 A name may end in `*`, which stands for every variable with that beginning, such as `OTEL_*`.
 Variables that mark a surrounding session of Claude Code are never passed: the CLI would regard
@@ -13,25 +13,32 @@ from collections.abc import Iterable, Mapping
 from fairlead.errors import UsageError
 from fairlead.host.options.environment import NESTED_MARKERS
 
-__all__ = ["passed_variables", "unset_variables"]
+__all__ = ["check_names", "passed_variables", "unset_variables"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 
 
-def passed_variables(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables that are set and that these names select, in order; raises `UsageError`."""
-    selected: dict[str, None] = {}
+def check_names(names: Iterable[str], setting: str = "--pass-env") -> None:
+    """Raise `UsageError`, which begins with the setting, for a name that cannot be passed."""
     for name in names:
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"--pass-env: {name!r} is not the name of a variable. Give names such as "
+                f"{setting}: {name!r} is not the name of a variable. Give names such as "
                 "SSH_AUTH_SOCK, or a beginning such as OTEL_*. Set a value with --env NAME=VALUE."
             )
         if name in NESTED_MARKERS:
             raise UsageError(
-                f"--pass-env: {name} marks a session of Claude Code around this program, and a "
+                f"{setting}: {name} marks a session of Claude Code around this program, and a "
                 "CLI that gets it does not work on its own."
             )
+
+
+def passed_variables(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables that are set and that these names select, in order; raises `UsageError`."""
+    names = tuple(names)
+    check_names(names)
+    selected: dict[str, None] = {}
+    for name in names:
         start = name.removesuffix("*")
         matches = [
             each
