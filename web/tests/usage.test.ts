@@ -3,7 +3,7 @@ import { bounds, leaders, periods, scale, spentBy, sums, tokensOf } from "../src
 import type { UsageRow } from "../src/protocol/usage.ts";
 
 const row = (bucket: number, project: string, model: string, cost: number, tokens = 10): UsageRow => ({
-  bucket, project, model, source: "log", cost_usd: cost, input_tokens: tokens, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0,
+  bucket, project, profile: "", model, source: "log", cost_usd: cost, input_tokens: tokens, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0,
 });
 
 const at = (text: string) => new Date(text).getTime() / 1000;

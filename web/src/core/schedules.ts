@@ -12,6 +12,8 @@ export interface Schedule {
   readonly session: string;
   readonly missed: string;
   readonly budget_usd: number | null;
+  /** The profile of new sessions; empty for the default one. */
+  readonly profile: string;
   readonly enabled: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { UsageReport, UsageRow } from "../protocol/usage.ts";
 
 export type Step = "day" | "week" | "month";
 export type Measure = "cost" | "tokens";
-export type Grouping = "project" | "model";
+export type Grouping = "project" | "model" | "profile";
 
 /** A sum by name, the largest first. */
 export interface Sum {
@@ -54,7 +54,7 @@ export function valueOf(row: UsageRow, measure: Measure): number {
   return measure === "cost" ? row.cost_usd : tokensOf(row);
 }
 
-/** The sums of a report by project or model. */
+/** The sums of a report by project, model or profile. */
 export function sums(rows: readonly UsageRow[], by: Grouping, measure: Measure): readonly Sum[] {
   const byName = new Map<string, { cost: number; tokens: number }>();
   for (const row of rows) {

@@ -147,8 +147,8 @@ export class App {
   };
 
   /** Show what a project's own files run and the stored answer, and let the user answer again. */
-  async reviewPrograms(cwd: string): Promise<void> {
-    const result = await this.#source.send({ kind: "project_programs", cwd });
+  async reviewPrograms(cwd: string, profile: string): Promise<void> {
+    const result = await this.#source.send({ kind: "project_programs", cwd, profile: profile || null });
     const question = rememberedQuestion(result);
     if (question === null) {
       if (result.ok) this.say("No file of this project runs or allows anything by itself.");

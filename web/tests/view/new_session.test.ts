@@ -4,7 +4,7 @@ import { ancestors, family } from "../../src/view/sessions/lineage.ts";
 import { newSessionIntent, rulesIn, serversIn, type NewSessionForm } from "../../src/view/sessions/new_session.ts";
 
 const form: NewSessionForm = {
-  cwd: " /p ", prompt: "", verbatim: false, title: "", model: "", mode: "", effort: "", turns: null, budget: null, latest: false, denied: "", allowed: "", servers: "", folders: "", plugins: "",
+  cwd: " /p ", prompt: "", verbatim: false, title: "", model: "", mode: "", effort: "", profile: "", turns: null, budget: null, latest: false, denied: "", allowed: "", servers: "", folders: "", plugins: "",
 }; // prettier-ignore
 
 describe("the intent for a new session", () => {

@@ -140,7 +140,7 @@ def missing_words(name: str) -> str:
     """What to do about a profile that does not exist."""
     return (
         f"The profile {name[:80]!r} does not exist on this server. An owner can add it in the "
-        "settings under Accounts, with the folder that it had."
+        "settings under Profiles, with the folder that it had."
     )
 
 

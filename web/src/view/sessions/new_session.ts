@@ -10,6 +10,8 @@ export interface NewSessionForm {
   readonly model: string;
   readonly mode: string;
   readonly effort: string;
+  /** The name of a profile; empty for the default one. */
+  readonly profile: string;
   readonly turns: number | null;
   readonly budget: number | null;
   readonly latest: boolean;
@@ -39,6 +41,7 @@ export function newSessionIntent(form: NewSessionForm): Outcome {
       model: form.model.trim() || null,
       mode: form.mode || null,
       effort: form.effort || null,
+      profile: form.profile || null,
       max_turns: form.turns,
       max_budget_usd: form.budget,
       continue_latest: form.latest,
