@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from fairlead.host.process.process import Graces
 from fairlead.server.intents.registry import Registry
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
+from fairlead.server.profiles.profile import Profile
+from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.protocol.intents import Intent, NewSession, Send
 from fairlead.server.protocol.messages import LOBBY, IntentResult
 from fairlead.server.session.live_session import LiveSession
@@ -47,6 +49,7 @@ class Stage:
         policy: Policy | None = None,
         agent: Path | None = None,
         cli: bool = False,
+        profiles: Iterable[Profile] = (),
         store: SqliteStore | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -61,6 +64,7 @@ class Stage:
         self.agent = agent or python_launcher(folder / "claude-scripted", AGENT, self.log)
         self.cli = CliSessions(self.projects) if cli else None
         self.clock = clock
+        self.profiles = Profiles(profiles)
         self.registry: Registry
         self.desk = device()
         self._n = 0
@@ -74,6 +78,7 @@ class Stage:
             limits=self.limits,
             policy=self.policy,
             options=options,
+            profiles=self.profiles,
             cli=self.cli,
             clock=self.clock,
         )

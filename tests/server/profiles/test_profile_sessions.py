@@ -1,0 +1,208 @@
+"""Sessions in profiles: started, resumed, forked, found, and counted in their own."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.host.options.options import Options
+from fairlead.server.http.search.cli_index import CliIndex
+from fairlead.server.http.usage import Usage
+from fairlead.server.intents.limit_holds import CONTINUE_TEXT
+from fairlead.server.limits import Limits
+from fairlead.server.profiles.profile import LOGIN_VARIABLES, Profile, profile_environment
+from fairlead.server.protocol.intents import (
+    ContinueAtResetByDefault,
+    Fork,
+    NewSession,
+    Restart,
+    Resume,
+    SetEffort,
+    Stop,
+)
+from fairlead.store.tables.search import Filters
+from tests.server.dumping_agent import dumped, dumper
+from tests.server.limits.reports import RESET, Clock, stopped_at_limit
+from tests.server.profiles.accounts import account, session_file
+from tests.server.stage import Stage
+
+LIMITS = Limits(tick_every_s=1e6, reset_jitter_s=(7.0, 7.0), restart_delays_s=(0.0,))
+
+
+def files(profile: Profile) -> set[str]:
+    return {path.stem for path in Path(profile.config_dir).glob("projects/*/*.jsonl")}
+
+
+async def test_B120_a_session_gets_the_folder_and_the_variables_of_its_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "the key of the server")
+    monkeypatch.setenv("TEAM_TOKEN", "passed")
+    work = Profile(
+        name="work", config_dir=str(tmp_path / "w"), env={"MINE": "1"}, pass_env=("TEAM_*",)
+    )
+    async with Stage(tmp_path, agent=dumper(tmp_path), profiles=[work]) as stage:
+        session = await stage.new(profile="work")
+        await stage.state(session, "ready", "idle")
+        await stage.until(lambda: dumped(tmp_path))
+        plain = await stage.new()
+        await stage.until(lambda: len([e for e in dumped(tmp_path) if "env" in e]) == 2)
+        first, second = (each["env"] for each in dumped(tmp_path) if "env" in each)
+        assert first["CLAUDE_CONFIG_DIR"] == str(tmp_path / "w")
+        assert (first["MINE"], first["TEAM_TOKEN"]) == ("1", "passed")
+        assert "ANTHROPIC_API_KEY" not in first, "the login of another account"
+        assert second["ANTHROPIC_API_KEY"] == "the key of the server"
+        assert "MINE" not in second
+        assert "TEAM_TOKEN" not in second
+        rows = stage.lobby("sessions")
+        assert (rows[session]["profile"], rows[plain]["profile"]) == ("work", "")
+    assert stat.S_IMODE((tmp_path / "w").stat().st_mode) == 0o700
+
+
+def test_B120_a_profile_inherits_no_login_unless_it_is_named() -> None:
+    parent = {"PATH": "/bin", "HTTPS_PROXY": "p", **dict.fromkeys(LOGIN_VARIABLES, "server")}
+    profile = Profile(name="a", config_dir="/a", pass_env=("ANTHROPIC_AUTH_TOKEN",))
+    child = profile_environment(profile, Options(), parent)
+    assert {name for name in LOGIN_VARIABLES if name in child} == {"ANTHROPIC_AUTH_TOKEN"}
+    assert (child["PATH"], child["HTTPS_PROXY"]) == ("/bin", "p")
+    explicit = Options(env={"ANTHROPIC_API_KEY": "for all"}, pass_env=["CLAUDE_CODE_OAUTH_TOKEN"])
+    child = profile_environment(profile, explicit, parent)
+    assert child["ANTHROPIC_API_KEY"] == "for all"
+    assert child["CLAUDE_CODE_OAUTH_TOKEN"] == "server"
+
+
+async def test_B120_resume_restart_effort_and_fork_stay_in_the_profile(tmp_path: Path) -> None:
+    work, side = account(tmp_path, "work"), account(tmp_path, "side")
+    async with Stage(tmp_path, cli=True, profiles=[work, side]) as stage:
+        sessions = {
+            name: await stage.new(prompt="hello", profile=name) for name in ("work", "side")
+        }
+        for session in sessions.values():
+            await stage.state(session, "idle")
+        assert files(work).isdisjoint(files(side))
+        assert len(files(work)) == len(files(side)) == 1
+        for session in sessions.values():
+            assert (await stage.act(Stop(session=session))).ok
+            assert (await stage.act(Resume(session=session))).ok
+            assert (await stage.act(SetEffort(session=session, effort="low"))).ok
+            assert (await stage.act(Restart(session=session))).ok
+            await stage.say(session, text="again")
+            await stage.state(session, "idle")
+        fork = await stage.act(Fork(session=sessions["side"]))
+        assert fork.ok, fork
+        forked = str(fork.result["session"])
+        await stage.say(forked, text="forked")
+        await stage.until(lambda: len(files(side)) == 2)
+        assert stage.lobby("sessions")[forked]["profile"] == "side"
+        assert len(files(work)) == 1
+        assert not stage.projects.exists(), "nothing in the default folder"
+
+
+async def test_B120_a_session_continues_the_latest_of_its_own_profile(tmp_path: Path) -> None:
+    work = account(tmp_path, "work")
+    async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
+        session_file(stage.projects, "of the default", stage.project)
+        mine = session_file(Path(work.config_dir, "projects"), "of work", stage.project)
+        session = await stage.new(continue_latest=True, profile="work")
+        row = stage.registry.sessions.row(session)
+        assert (row.cli_session_id, row.profile) == (mine, "work")
+
+
+async def test_B121_an_unknown_profile_and_a_folder_that_cannot_be_used_are_refused_in_words(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a-file").write_text("")
+    blocked = Profile(name="blocked", config_dir=str(tmp_path / "a-file"))
+    below = Profile(name="below", config_dir=str(tmp_path / "a-file-2" / "x"))
+    (tmp_path / "a-file-2").write_text("")
+    async with Stage(tmp_path, profiles=[blocked, below]) as stage:
+        for name, words in (("nobody", "does not exist"), ("blocked", "is not a folder"),
+                            ("below", "cannot be made")):  # fmt: skip
+            refused = await stage.act(NewSession(cwd=str(stage.project), profile=name))
+            assert not refused.ok
+            assert words in str(refused.message)
+        assert not stage.lobby("sessions")
+
+
+async def test_B122_terminal_sessions_of_every_profile_are_listed_searched_and_resumed_there(
+    tmp_path: Path,
+) -> None:
+    work = account(tmp_path, "work")
+    async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
+        theirs = session_file(Path(work.config_dir, "projects"), "peculiar words", stage.project)
+        plain = session_file(stage.projects, "usual words", stage.project)
+        rows: Any = lambda: stage.lobby("sessions")  # noqa: E731
+        await stage.until(lambda: theirs in rows() and plain in rows())
+        assert (rows()[theirs]["profile"], rows()[plain]["profile"]) == ("work", "")
+        cli = stage.registry.sessions.cli
+        assert cli is not None
+        await CliIndex(cli, stage.store, tmp_path, own=set).catch_up()
+        hits = await stage.store.search("peculiar", Filters(profile="work"))
+        assert [hit.session for hit in hits] == [theirs]
+        assert await stage.store.search("peculiar", Filters(profile="")) == []
+        assert await stage.registry.open(theirs)
+        resumed = await stage.act(Resume(session=theirs))
+        assert resumed.ok, resumed
+        session = str(resumed.result["session"])
+        await stage.say(session, text="go on")
+        await stage.state(session, "idle")
+        assert stage.registry.sessions.account_of(session) == "work"
+        fork = await stage.act(Fork(session=session))
+        assert stage.registry.sessions.account_of(str(fork.result["session"])) == "work"
+
+
+async def test_B123_a_limit_of_one_profile_never_holds_the_queue_of_another(tmp_path: Path) -> None:
+    work, clock = account(tmp_path, "work"), Clock()
+    async with Stage(tmp_path, limits=LIMITS, clock=clock, profiles=[work]) as stage:
+        assert (await stage.act(ContinueAtResetByDefault(on=True))).ok
+        free = await stage.new(prompt="hello")
+        stopped = await stage.new(prompt=stopped_at_limit(), profile="work")
+        row: Any = lambda name: stage.lobby("sessions")[name]  # noqa: E731
+        await stage.until(lambda: (row(stopped)["limit"] or {}).get("continues_at"))
+        await stage.say(free, text="goes on")
+        await stage.state(free, "idle")
+        assert "goes on" in stage.prompts()
+        assert row(free)["limit"] is None
+        book = stage.registry.limit_book
+        assert {each.account for each in book.rows(clock.now)} == {"work"}
+        assert CONTINUE_TEXT not in stage.prompts()
+        clock.now = RESET + 8
+        await stage.registry.limit_holds.tick(clock.now)
+        await stage.until(lambda: CONTINUE_TEXT in stage.prompts())
+
+
+async def test_B123_usage_is_summed_by_profile_for_sessions_and_for_files(tmp_path: Path) -> None:
+    work = account(tmp_path, "work")
+    async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
+        session_file(Path(work.config_dir, "projects"), "in a terminal", stage.project)
+        cli = stage.registry.sessions.cli
+        assert cli is not None
+        await cli.refresh()
+        await CliIndex(cli, stage.store, tmp_path, own=set).catch_up()
+        for profile in (None, "work"):
+            session = await stage.new(prompt="hello", profile=profile)
+            await stage.state(session, "idle")
+        usage = Usage(tmp_path / "data", lambda: stage.store.epoch)
+        report = await usage.report([0.0, 4e9])
+        spent = {(row.source, row.profile) for row in report.rows}
+        assert spent == {("log", ""), ("log", "work"), ("files", "work")}
+        (of_file,) = [row for row in report.rows if row.source == "files"]
+        assert (of_file.input_tokens, of_file.output_tokens) == (7, 3)
+
+
+async def test_S52_the_profile_of_a_session_survives_a_restart_of_the_server(
+    tmp_path: Path,
+) -> None:
+    work = account(tmp_path, "work")
+    async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
+        session = await stage.new(prompt="hello", profile="work")
+        await stage.state(session, "idle")
+    async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
+        assert stage.lobby("sessions")[session]["profile"] == "work"
+        assert (await stage.act(Resume(session=session))).ok
+        await stage.say(session, text="again")
+        await stage.state(session, "idle")
+        assert len(files(work)) == 1
