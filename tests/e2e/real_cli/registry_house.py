@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 from fairlead.server.intents.registry import Registry
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
+from fairlead.server.profiles.profile import Profile
+from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.protocol.intents import Intent, Send
 from fairlead.server.protocol.messages import IntentResult
 from fairlead.server.session.live_session import LiveSession
@@ -69,6 +71,7 @@ async def house(
     *,
     env: Mapping[str, str] | None = None,
     limits: Limits | None = None,
+    profiles: Iterable[Profile] = (),
     clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[House]:
     """A registry in the folder of the stage; `env` replaces the CLI's whole environment."""
@@ -79,6 +82,7 @@ async def house(
             options=stage.options() if env is None else replace(stage.options(), env=dict(env)),
             limits=limits or Limits(restart_delays_s=(0.0,)),
             clock=clock,
+            profiles=Profiles(profiles),
             policy=Policy(roots=(folder,), inherit_env=False),
             cli=CliSessions(stage.home / ".claude" / "projects"),
         )
