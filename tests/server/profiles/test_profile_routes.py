@@ -203,9 +203,9 @@ async def test_R29_the_value_of_a_variable_reaches_no_client_log_export_or_proce
     profile = house.service.registry.sessions.profiles.find("work")
     assert profile is not None
     assert profile.env["MINE"] == SECRET
-    for path in (tmp_path / "data").iterdir():
-        if path.is_file() and path.name != "profiles.json":
-            assert SECRET.encode() not in path.read_bytes(), path
+    for file in (tmp_path / "data").iterdir():
+        if file.is_file() and file.name != "profiles.json":
+            assert SECRET.encode() not in file.read_bytes(), file
 
 
 def running_command_lines() -> list[bytes]:
