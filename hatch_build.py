@@ -30,9 +30,12 @@ FILES = (
     "package-lock.json",
     "package.json",
     "svelte.config.js",
+    "diagram.html",
     "exported.html",
     "vite.config.ts",
+    "vite.diagram.ts",
     "vite.exported.ts",
+    "vite.inside.ts",
 )
 """What the built app depends on, below `web`. All of it is in the sdist."""
 

@@ -8,8 +8,8 @@ import { defineConfig } from "vitest/config";
 
 const server = process.env["FAIRLEAD_SERVER"] ?? "http://127.0.0.1:8790";
 
-const SHELL = /\.(js|css)$|-latin-wght-normal-.*\.woff2$/;
-/** What is kept before it is asked for: all code, and the fonts that every page needs. */
+const SHELL = /^(?!.*\/katex-).*\.(js|css)$|-latin-wght-normal-.*\.woff2$/;
+/** What is kept before it is asked for: all code but that for formulas, and the fonts that every page needs. */
 
 const BESIDE = ["/icon.svg", "/icon-192.png", "/manifest.webmanifest"];
 
@@ -58,8 +58,18 @@ function hashes(): Plugin {
   };
 }
 
+/** The fonts of formulas in the one format that every browser reads. */
+function oneFontFormat(): Plugin {
+  const others = /,\s*url\([^)]*\.(?:woff|ttf)\)\s*format\("[^"]*"\)/g;
+  return {
+    name: "fairlead-one-font-format",
+    enforce: "pre",
+    transform: (code, id) => (/katex(\.min)?\.css$/.test(id.split("?")[0] ?? "") ? { code: code.replace(others, ""), map: null } : null),
+  };
+}
+
 export default defineConfig({
-  plugins: [svelte(), hashes()],
+  plugins: [oneFontFormat(), svelte(), hashes()],
   // Files name each other relative to themselves, so that the app works below any path.
   base: "./",
   build: {

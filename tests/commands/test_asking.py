@@ -184,6 +184,21 @@ class TestPermission:
         assert allowed["behavior"] == "allow"
         assert "updatedPermissions" not in allowed
 
+    def test_a_rule_that_asks_is_named_and_always_is_not_offered(
+        self, agent: Agent, tmp_path: Path
+    ) -> None:
+        rule = {"source": "projectSettings", "tool_name": "Bash", "rule_content": "touch *"}
+        with in_terminal(
+            "chat", *agent({**BASH, "matched_ask_rule": rule}), folder=tmp_path
+        ) as terminal:
+            prompt(terminal, "go")
+            terminal.wait_for("rule: Bash(touch *) asks every time (projectSettings)")
+            answer(terminal, MAY, "a\r")
+            terminal.wait_for("please type y, n or s")
+            answer(terminal, MAY, "n\r")
+            assert response(terminal)["behavior"] == "deny"
+            assert "lways" not in terminal.shown
+
     def test_an_edit_is_a_colored_diff(self, agent: Agent, tmp_path: Path) -> None:
         value = {"file_path": "a.py", "old_string": "one\ntwo", "new_string": "one\n\x1b[2Jthree"}
         edit = {**BASH, "tool_name": "Edit", "input": {**value, "replace_all": True}}

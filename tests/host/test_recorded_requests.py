@@ -316,3 +316,11 @@ def test_a_request_says_whether_always_is_offered_and_which_answer_is_the_defaul
     )
     request = PermissionRequest.of("r", careful)
     assert (request.suppress_always_allow_rule, request.default_to_no) == (True, True)
+
+
+def test_a_request_names_the_ask_rule_that_caused_it() -> None:
+    rule = {"source": "userSettings", "tool_name": "Bash", "rule_content": "make *"}
+    asked = CanUseTool(tool_name="Bash", input={}, matched_ask_rule=rule)
+    assert PermissionRequest.of("r", asked).matched_ask_rule == rule
+    odd = CanUseTool(tool_name="Bash", input={}, matched_ask_rule="Bash")
+    assert PermissionRequest.of("r", odd).matched_ask_rule is None

@@ -31,10 +31,10 @@ for line in sys.stdin:
 """
 
 
-def dumper(folder: Path) -> Path:
+def dumper(folder: Path, version: str = "2.1.325") -> Path:
     """A CLI that writes down how it was started."""
     script = folder / "dumper.py"
-    script.write_text(DUMPER)
+    script.write_text(DUMPER.replace("2.1.325", version))
     return python_launcher(folder / "claude-dumper", script, folder / "dump.log")
 
 

@@ -12,6 +12,7 @@ const UNITS = [
   "<", "<a ", "<!--", "\\", "&", "http://", "www.", "|", "|a", "\n", "a\n", "a  \n", "#", "# a\n", "=", "-", "> a\n",
   "```\n", "~~~ a\n", "[a]: b\n", "[a]: ", "[a]", "[a][", "- a\n", "- a\n\n", "\t", "-\t", "- [ ] ", "<div>\n", "1)\n",
   "a:", "*_", "***a ", "a**b", "a*b_", '[a](b "', '<a b="', "[a](<", "- > ", "a.", "a@", " ", "| \n", "\n ", "-\n", ">- ",
+  "$", "$$", "$a", "$ a", "$a$ ", "$$a", "$$a\n", "$$\n", "$$\na\n\n", "\\(", "\\[", "\\[a\n", "\\[\n\n", "\\(a ", "a\n$$", "$a\n",
 ]; // prettier-ignore
 const TEXTS: Readonly<Record<string, (size: number) => string>> = {
   ...Object.fromEntries(UNITS.map((unit) => [JSON.stringify(unit), (size: number) => unit.repeat(size / unit.length)])),
@@ -57,10 +58,10 @@ function cost(work: () => void): number {
 
 test.each(Object.entries(TEXTS))("%s is read in little time, at once and as it grows", (_name, text) => {
   const given = text(SIZE);
-  const once = cost(() => read(new GrowingMarkdown().update(given, true).map((block) => block.token)));
+  const once = cost(() => read(new GrowingMarkdown(true).update(given, true).map((block) => block.token)));
   expect(once).toBeLessThan(1_500);
   const grown = cost(() => {
-    const growing = new GrowingMarkdown();
+    const growing = new GrowingMarkdown(true);
     for (const part of [0.9, 0.99, 1]) read(growing.update(given.slice(0, given.length * part), false).map((block) => block.token));
   });
   expect(grown).toBeLessThan(3_000);

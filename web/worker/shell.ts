@@ -25,6 +25,8 @@ const EARLIER = "fairlead-shell-";
 /** Earlier builds named their caches without a path. */
 const CACHE = `${NAME}${SHELL.version}`;
 const PAGE = "/";
+/** The page for diagrams has an origin of its own, and is not part of the shell. */
+const DIAGRAM = "/diagram.html";
 
 self.addEventListener("install", (event) => event.waitUntil(keepShell()));
 self.addEventListener("activate", (event) => event.waitUntil(tidy()));
@@ -57,7 +59,7 @@ function answerTo(request: Request): Promise<Response> | null {
   const { origin, pathname: full } = new URL(request.url);
   if (request.method !== "GET" || origin !== self.location.origin || !full.startsWith(BASE)) return null;
   const pathname = full.slice(BASE.length - 1);
-  if (/^\/(api|ws|bridge)(\/|$)/.test(pathname)) return null;
+  if (/^\/(api|ws|bridge)(\/|$)/.test(pathname) || pathname === DIAGRAM) return null;
   if (request.mode === "navigate") return own(PAGE, request);
   return pathname in SHELL.files ? own(pathname, request) : null;
 }

@@ -54,7 +54,9 @@ class Approval:
     async def permission(self, request: PermissionRequest) -> Decision:
         """Show the whole call and ask."""
         async with self._keyboard.turn:
-            always = request.suggestions if not request.suppress_always_allow_rule else ()
+            # An ask rule outranks every allow rule, so "always" would change nothing (P24).
+            once = request.suppress_always_allow_rule or request.matched_ask_rule
+            always = () if once else request.suggestions
             self._show_call(request, always)
             try:
                 return await self._decide(request, bool(always))
@@ -71,6 +73,8 @@ class Approval:
         self._say("\n".join(f"  │ {line}" for line in lines))
         if request.reason:
             self._say(style.dim(f"  because: {plain(request.reason)}"))
+        if request.matched_ask_rule:
+            self._say(style.dim(f"  rule: {plain(describe_ask_rule(request.matched_ask_rule))}"))
         for update in always:
             self._say(style.dim(f"  always: {plain(describe_update(update))}"))
 
@@ -234,6 +238,14 @@ def whole_input(tool_input: Mapping[str, Any]) -> str:
     if set(tool_input) <= {"command", "description"} and isinstance(tool_input.get("command"), str):
         return str(tool_input["command"])
     return json.dumps(dict(tool_input), indent=2, ensure_ascii=False)
+
+
+def describe_ask_rule(rule: Mapping[str, Any]) -> str:
+    """The user's ask rule behind a request, as text for the user."""
+    content = rule.get("rule_content")
+    name = str(rule.get("tool_name", ""))
+    shown = f"{name}({content})" if content else name
+    return f"{shown} asks every time ({rule.get('source') or 'unknown source'})"
 
 
 def describe_update(update: PermissionUpdate) -> str:

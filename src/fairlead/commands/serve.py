@@ -127,6 +127,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="pass this variable on to the CLI if it is set; NAME* for a beginning (may be repeated)",
     )
+    parser.add_argument(
+        "--no-suggestions",
+        action="store_true",
+        help="do not suggest the next message (each suggestion is a request to the model)",
+    )
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
     parser.set_defaults(model=None, permission_mode="default", resume=None, record=None, cwd=None)
 
@@ -239,6 +244,7 @@ def _policy(arguments: argparse.Namespace, agent: Agent) -> Policy:
         env=agent.options.get("env", {}),
         inherit_env=agent.options.get("inherit_env", True),
         worktrees=WorktreeSettings(arguments.worktrees and arguments.worktrees.absolute()),
+        suggestions=not arguments.no_suggestions,
     )
 
 

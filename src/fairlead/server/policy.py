@@ -41,6 +41,8 @@ class Policy:
     """Rules of the operator, which answer before a person is asked."""
     wide_scopes: bool = True
     """Whether an owner's answer may add rules to settings files."""
+    suggestions: bool = True
+    """Whether the CLI suggests the next prompt after each turn, with a request to the model."""
     opening: Folders = field(default_factory=Folders, repr=False, compare=False)
     """Opens the files and folders of sessions."""
     trust: TrustBook = field(default_factory=TrustBook, repr=False, compare=False)

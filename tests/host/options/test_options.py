@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.errors import OptionError, UsageError
+from fairlead.host.options import argv
 from fairlead.host.options.groups import (
     AgentOptions,
     McpOptions,
@@ -32,6 +33,7 @@ from fairlead.host.options.switches import (
     Tuning,
 )
 from fairlead.host.process.process import Graces
+from fairlead.wire.versions import Version
 
 ID = "550e8400-e29b-41d4-a716-446655440000"
 
@@ -463,3 +465,16 @@ def test_a_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert options.add_dirs == (f"{tmp_path}/more",)
     assert options.record == f"{tmp_path}/record.jsonl"
     assert Options(cwd="./~").cwd == "./~"
+
+
+@pytest.mark.parametrize("version", ["2.1.38", "2.1.120", "2.1.325"])
+def test_extra_lines_are_left_out_where_the_version_has_none(version: str) -> None:
+    parsed = Version.parse(version)
+    assert parsed is not None
+    stream = Stream(hook_events=True, prompt_suggestions=True, where_known=True)
+    flags = argv.build(Options(stream=stream), parsed)
+    assert ("--include-hook-events" in flags) == (version != "2.1.38")
+    assert ("--prompt-suggestions=true" in flags) == (version == "2.1.325")
+    if version != "2.1.325":
+        with pytest.raises(OptionError, match=r"needs CLI 2\.1"):
+            argv.build(Options(stream=Stream(hook_events=True, prompt_suggestions=True)), parsed)

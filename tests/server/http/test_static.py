@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from pathlib import Path
 
 import pytest
 from starlette.requests import Request
 
-from fairlead.server.http.static import StaticFiles
+from fairlead.server.http.static import WEB_FOLDER, StaticFiles
 
 
 def asked(name: str) -> Request:
@@ -52,3 +54,30 @@ async def test_B31_the_page_is_asked_for_anew_for_every_address_of_the_app(
 @pytest.mark.parametrize("name", ["sw.js.map", "../secret.txt", "assets/none.js"])
 async def test_a_file_that_is_not_there_is_never_the_page(files: StaticFiles, name: str) -> None:
     assert (await files.file(asked(name))).status_code == 404
+
+
+async def test_B119_the_page_for_diagrams_is_a_sandbox_that_only_the_app_can_show(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "diagram.html").write_bytes(b"x")
+    answer = await StaticFiles(tmp_path).file(asked("diagram.html"))
+    parts = answer.headers["content-security-policy"].split("; ")
+    assert "sandbox allow-scripts" in parts
+    assert "default-src 'none'" in parts
+    assert "frame-ancestors 'self'" in parts
+    assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+    assert not any(word in part for part in parts for word in ("http", "*", "allow-same-origin"))
+    # Nothing but its scripts and styles, which are in the page, and the page names the script's hash.
+    assert [part for part in parts if part.endswith("-src") or "-src " in part] == [
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",
+        "style-src 'unsafe-inline'",
+    ]
+
+
+def test_B119_the_built_page_for_diagrams_runs_only_its_own_script() -> None:
+    page = (WEB_FOLDER / "diagram.html").read_text(encoding="utf-8")
+    assert page.count("<script") == 1
+    script = page[page.index('<script type="module">') + 22 : page.index("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in page

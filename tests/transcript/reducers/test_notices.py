@@ -189,3 +189,21 @@ def test_T67_an_error_of_the_api_is_a_notice_and_no_text() -> None:
 def test_T68_words_the_cli_put_in_are_no_prompt() -> None:
     story = Story().cli(init(), calls("Skill"), gives(), user("skill text", isSynthetic=True))
     assert story.shown() == ["tool Skill done", "notice injected"]
+
+
+def test_T146_a_hook_belongs_to_the_only_open_call_of_its_tool() -> None:
+    pre = {"hook_id": "h", "hook_name": "PreToolUse:Bash", "hook_event": "PreToolUse"}
+    story = Story().cli(init(), calls(), system("hook_started", **pre))
+    story.cli(system("hook_response", outcome="success", **pre))
+    (notice,) = story.notices("hook")
+    assert notice.data["tool"] == "tool-1"
+    stop = {"hook_id": "s", "hook_name": "Stop", "hook_event": "Stop"}
+    story.cli(gives(), system("hook_started", **stop))
+    assert story.notices("hook")[1].data["tool"] is None
+
+
+def test_T146_with_two_open_calls_of_one_tool_a_hook_belongs_to_the_turn() -> None:
+    pre = {"hook_id": "h", "hook_name": "PreToolUse:Bash", "hook_event": "PreToolUse"}
+    story = Story().cli(init(), calls(), calls(tool_use_id="tool-2"), system("hook_started", **pre))
+    (notice,) = story.notices("hook")
+    assert notice.data["tool"] is None

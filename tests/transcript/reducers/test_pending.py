@@ -260,3 +260,19 @@ def test_T137_the_words_of_a_plan_can_come_later() -> None:
 def test_T137_a_plan_that_nobody_waits_for_changes_nothing() -> None:
     story = Story().cli(init()).host(PlanShown("nobody", "# Plan"))
     assert story.pending() == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"source": "userSettings", "tool_name": "Bash", "rule_content": "make *"}, None),
+        ({"source": 1, "tool_name": "Bash"}, {"tool_name": "Bash"}),
+        ({"source": "userSettings"}, {}),
+        ("Bash", {}),
+        (None, {}),
+    ],
+)
+def test_T148_a_request_has_the_ask_rule_that_caused_it(given: Any, kept: Any) -> None:
+    story = Story().cli(init(), calls(), asks(matched_ask_rule=given))
+    (request,) = story.pending()
+    assert (request.matched_ask_rule or {}) == (given if kept is None else kept)

@@ -165,3 +165,10 @@ def test_T140_a_fork_has_no_id_of_the_session_whose_past_it_begins_with() -> Non
     assert len(story.transcript.turns) == 2
     session = story.host(ProcessStarted("s-1")).cli(init(session_id="s-2")).transcript.session
     assert (session.id, session.previous_ids) == ("s-2", ())
+
+
+def test_T147_a_suggested_prompt_lasts_until_the_next_turn() -> None:
+    suggestion = {"type": "prompt_suggestion", "uuid": fresh(), "suggestion": "run it"}
+    story = Story().cli(init(), result(), suggestion)
+    assert story.transcript.session.suggestion == "run it"
+    assert story.cli(init()).transcript.session.suggestion is None

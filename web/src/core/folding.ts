@@ -3,6 +3,7 @@
  * failed, was denied, waits for an answer, shows an image or has a subagent keeps its own row. Pure.
  */
 import type { Item, ToolItem } from "../protocol/transcript.ts";
+import { isHook, isQuiet } from "./hooks.ts";
 import { counted, fieldsOf } from "./plain.ts";
 import type { TranscriptRow } from "./rows.ts";
 
@@ -55,7 +56,7 @@ export class Folding {
       run = [];
     };
     for (const row of rows) {
-      const item = row.kind === "item" && row.item.kind === "tool" && folds(row.item) && !children.has(row.id) ? row.item : null;
+      const item = row.kind === "item" && row.item.kind === "tool" && folds(row.item) && isPlain(children.get(row.id)) ? row.item : null;
       if (item === null) end();
       folded.push(row);
       if (item !== null) run.push(item);
@@ -70,6 +71,11 @@ export class Folding {
     const same = before?.items.length === items.length && before.items.every((item, at) => item === items[at]);
     return same && before ? before : { kind: "group", id, items };
   }
+}
+
+/** Whether nothing below a call is worth a row of its own: neither steps nor hooks that failed. */
+function isPlain(below: readonly Item[] | undefined): boolean {
+  return below === undefined || below.every((item) => isHook(item) && isQuiet(item));
 }
 
 /** Whether a call may be folded with its neighbors. */

@@ -7,6 +7,7 @@ import type { Send } from "../protocol/intents.ts";
 import type { Item, PromptItem, Turn } from "../protocol/transcript.ts";
 import type { Transcript } from "./documents.ts";
 import { Folding, type Group } from "./folding.ts";
+import { callOf, isHook } from "./hooks.ts";
 import type { Waiting } from "./outbox.ts";
 
 export type TranscriptRow =
@@ -17,7 +18,10 @@ export type TranscriptRow =
 
 export interface Laid {
   readonly rows: readonly TranscriptRow[];
-  /** The items of subagents, by the tool item that they belong to. */
+  /**
+   * The items of subagents and the hooks of a call, by the tool item that they belong to; other hooks
+   * that ran one after the other, by the first of them.
+   */
   readonly children: ReadonlyMap<string, readonly Item[]>;
   /** Queued prompts in order; they are shown at the composer, not in the rows. */
   readonly queued: readonly PromptItem[];
@@ -42,6 +46,8 @@ export class Layout {
   #rows: TranscriptRow[] = [];
   /** The number of rows before each item. */
   #starts: number[] = [];
+  /** For each item, the item below which it is shown; null if it has a row of its own. */
+  #owners: (string | null)[] = [];
   /** The indexes of the items of each subagent, and of queued prompts. */
   #below = new Map<string, number[]>();
   #waiting: number[] = [];
@@ -88,9 +94,11 @@ export class Layout {
     const touched = new Set<string>();
     this.#rows.length = this.#starts[from] ?? this.#rows.length;
     this.#starts.length = Math.min(from, this.#starts.length);
+    const owners = this.#owners;
+    this.#owners = owners.slice(0, from);
     while ((this.#waiting.at(-1) ?? -1) >= from) this.#waiting.pop();
     for (let at = from; at < this.#items.length; at += 1) {
-      const parent = this.#items[at]?.parent ?? null;
+      const parent = owners[at] ?? null;
       if (parent === null || touched.has(parent)) continue;
       touched.add(parent);
       const indexes = this.#below.get(parent);
@@ -104,11 +112,12 @@ export class Layout {
     for (let at = from; at < items.length; at += 1) {
       const item = items[at] as Item;
       this.#starts[at] = rows.length;
-      if (item.parent !== null) {
-        const indexes = this.#below.get(item.parent);
+      const owner = (this.#owners[at] = this.#owner(items, at));
+      if (owner !== null) {
+        const indexes = this.#below.get(owner);
         if (indexes) indexes.push(at);
-        else this.#below.set(item.parent, [at]);
-        touched.add(item.parent);
+        else this.#below.set(owner, [at]);
+        touched.add(owner);
       } else if (isQueued(item, this.#busy)) {
         this.#waiting.push(at);
       } else {
@@ -117,6 +126,16 @@ export class Layout {
       const turn = this.#ends.get(item.id);
       if (turn) rows.push({ kind: "turn", id: `end-${turn.id}`, turn });
     }
+  }
+
+  #owner(items: readonly Item[], at: number): string | null {
+    const item = items[at] as Item;
+    if (item.parent !== null || !isHook(item)) return item.parent;
+    const call = callOf(item);
+    if (call !== null) return call;
+    const before = items[at - 1];
+    const goesOn = before !== undefined && isHook(before) && callOf(before) === null && before.parent === null && before.turn === item.turn;
+    return goesOn ? (this.#owners[at - 1] ?? before.id) : null;
   }
 
   #result(touched: ReadonlySet<string>, session: string): Laid {

@@ -35,6 +35,7 @@ export interface PendingRow {
   readonly details: { readonly [key: string]: unknown };
   readonly suppress_always_allow_rule: boolean;
   readonly default_to_no: boolean;
+  readonly matched_ask_rule: { readonly [key: string]: unknown } | null;
   readonly input_sha256: string;
   readonly choices: readonly Choice[];
   readonly choices_note: string;

@@ -93,6 +93,7 @@ export interface Pending {
   readonly details: { readonly [key: string]: unknown };
   readonly suppress_always_allow_rule: boolean;
   readonly default_to_no: boolean;
+  readonly matched_ask_rule: { readonly [key: string]: unknown } | null;
 }
 
 /** What a person (or, for a subagent, its parent) asked. */

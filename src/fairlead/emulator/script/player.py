@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairlead.emulator.script.scenario import Scenario, Step
+from fairlead.emulator.script.scenario import Scenario, Scene, Step
 from fairlead.emulator.script.schema import OUTCOMES, REFERENCE
 from fairlead.emulator.state.conversation import MAIN, Ask
 from fairlead.model_api.replies import (
@@ -61,6 +61,7 @@ class _Cursor(Struct):
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     """Tool use id -> the name of its result."""
+    suggest: str | None = None
 
 
 class Player:
@@ -100,21 +101,27 @@ class Player:
         goes_on = not ask.is_new_prompt and not (ask.has_joined and known and not known.steps)
         if known is not None and goes_on:
             return known
-        steps = self._steps_for(ask)
-        if steps is None:
+        scene = self._scene_for(ask)
+        if scene is None:
             self._cursors.pop(ask.conversation, None)
             return self._unmatched(ask.prompt)
-        cursor = _Cursor(list(steps), ask.prompt)
+        cursor = _Cursor(list(scene.steps), ask.prompt, suggest=scene.suggest)
         self._cursors[ask.conversation] = cursor
         return cursor
 
-    def _steps_for(self, ask: Ask) -> tuple[Step, ...] | None:
+    def suggestion(self) -> str | None:
+        """The next prompt that the scene of the main conversation suggests."""
+        cursor = self._cursors.get(MAIN)
+        return None if cursor is None else cursor.suggest
+
+    def _scene_for(self, ask: Ask) -> Scene | None:
         if ask.conversation != MAIN and ask.prompt in self._subagents:
-            return self._subagents[ask.prompt]
+            return Scene(when=None, steps=self._subagents[ask.prompt])
         scene = next((s for s in self._scenario.scenes if s.matches(ask.prompt)), None)
         if scene is not None:
-            return scene.steps
-        return () if self._scenario.allows_unmatched or ask.is_own else None
+            return scene
+        silent = self._scenario.allows_unmatched or ask.is_own
+        return Scene(when=None, steps=()) if silent else None
 
     def _unmatched(self, prompt: str) -> Failure:
         """The error for a prompt that the script does not match."""

@@ -48,6 +48,8 @@ class Scene(Struct, frozen=True, kw_only=True):
     when: str | None
     steps: tuple[Step, ...]
     name: str = ""
+    suggest: str | None = None
+    """The next prompt that the CLI suggests after the turn."""
 
     @property
     def shown(self) -> str:
@@ -150,6 +152,7 @@ def _scene(data: Mapping[str, Any]) -> Scene:
         when=None if when is None else str(when),
         steps=_steps(data["steps"]),
         name=str(data.get("name", "" if when is None else when)),
+        suggest=data.get("suggest"),
     )
 
 

@@ -398,6 +398,9 @@ SCENE = {
     ),
     "steps": Field("a list of steps", "what the model does, in this order", _steps, required=True),
     "name": Field("text", "how messages name the scene (default: its `when`)", _word),
+    "suggest": Field(
+        "text", "what the CLI suggests as the next prompt, with `--prompt-suggestions`", _word
+    ),
 }
 
 OPTION = {

@@ -522,4 +522,16 @@ class Turn:
         for uuid in self.figures.uuids:
             if uuid not in self._completed:
                 parts.output.lifecycle(uuid, state)
+        if not (ending.is_error or ending.is_local):
+            self._suggest()
         parts.turns.turn_over()
+
+    def _suggest(self) -> None:
+        """Suggest a next prompt, unless one is queued (CLI-1712)."""
+        parts = self._parts
+        wanted = parts.session.arguments.one("--prompt-suggestions") == "true"
+        text = parts.player.suggestion()
+        if not wanted or text is None or len(parts.inbox):
+            return
+        ids = {"uuid": parts.session.new_id(), "session_id": parts.session.session_id}
+        parts.output.raw({"type": "prompt_suggestion", "suggestion": text, **ids})

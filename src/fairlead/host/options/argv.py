@@ -156,6 +156,8 @@ def _tokens_of(flag: Flag, options: Options, version: Version, folder: str) -> I
         return
     for value in flag.values(options):
         if not flag.known_by(version):
+            if flag.may_lack(options):
+                return
             raise _too_old(flag.option, flag.since, version)
         text = f"{folder}/{value.file}" if isinstance(value, Content) else value
         yield _token(flag.name, text, flag.option)

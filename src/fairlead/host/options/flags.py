@@ -64,6 +64,8 @@ class Flag:
     """The versions that get this flag. From its end on, another flag of the table is used."""
     instead: bool = False
     """Whether an earlier flag of the table is used for versions before the span."""
+    may_lack: Callable[[Options], bool] = lambda _: False
+    """Whether the options ask to leave the flag out on a version before the span."""
 
     @property
     def since(self) -> Version:
@@ -83,12 +85,15 @@ def _flag(
     *,
     until: int = 0,
     instead: bool = False,
+    may_lack: Callable[[Options], bool] = lambda _: False,
 ) -> Flag:
     span = Span(
         since=Version(2, 1, since) if since else OLDEST,
         until=Version(2, 1, until) if until else None,
     )
-    return Flag(name=name, option=option, values=values, span=span, instead=instead)
+    return Flag(
+        name=name, option=option, values=values, span=span, instead=instead, may_lack=may_lack
+    )
 
 
 def _bare(is_set: object) -> Values:
@@ -158,9 +163,11 @@ FLAGS: tuple[Flag, ...] = (
           lambda o: (o.mcp.permission_tool or "stdio",)),
     _flag("--include-partial-messages", "partial_messages", lambda o: _bare(o.partial_messages)),
     _flag("--replay-user-messages", "replay_user_messages", lambda o: _bare(o.replay_user_messages)),
-    _flag("--include-hook-events", "stream.hook_events", lambda o: _bare(o.stream.hook_events), 88),
+    _flag("--include-hook-events", "stream.hook_events", lambda o: _bare(o.stream.hook_events), 88,
+          may_lack=lambda o: o.stream.where_known),
     _flag("--prompt-suggestions", "stream.prompt_suggestions",
-          lambda o: ("true",) if o.stream.prompt_suggestions else (), 154),
+          lambda o: ("true",) if o.stream.prompt_suggestions else (), 154,
+          may_lack=lambda o: o.stream.where_known),
     _flag("--forward-subagent-text", "agents.forward_subagent_text",
           lambda o: _bare(o.agents.forward_subagent_text), 211),
     _flag("--session-mirror", "session.mirror", lambda o: _bare(o.session.mirror), 97),

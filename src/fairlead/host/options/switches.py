@@ -107,6 +107,9 @@ class Stream:
     """Start, output and end of every hook that runs."""
     prompt_suggestions: bool = False
     """A guess at the next prompt after each turn."""
+    where_known: bool = False
+    """Leave `hook_events` and `prompt_suggestions` out on a version without them. Otherwise such a
+    version is refused."""
     dialog_kinds: Sequence[str] = ()
     """Kinds of dialog that `on_dialog` can show; others are never asked."""
 
@@ -116,6 +119,7 @@ class Stream:
             "stream.",
             hook_events=check.switch,
             prompt_suggestions=check.switch,
+            where_known=check.switch,
             dialog_kinds=check.each(check.text),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["SECURITY_HEADERS"]
+__all__ = ["DIAGRAM_HEADERS", "SECURITY_HEADERS"]
 
 _POLICY = "; ".join(
     (
@@ -14,6 +14,7 @@ _POLICY = "; ".join(
         "connect-src 'self'",
         "worker-src 'self'",
         "manifest-src 'self'",
+        "frame-src 'self'",
         "frame-ancestors 'none'",
         "base-uri 'none'",
         "form-action 'none'",
@@ -37,3 +38,20 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = tuple(
     )
 )
 """Inline styles are allowed because the virtual list positions rows by them; scripts are not."""
+
+DIAGRAM_HEADERS = {
+    "content-security-policy": "; ".join(
+        (
+            "sandbox allow-scripts",
+            "default-src 'none'",
+            "script-src 'unsafe-inline'",
+            "style-src 'unsafe-inline'",
+            "frame-ancestors 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    ),
+    "x-frame-options": "SAMEORIGIN",
+}
+"""For the page that draws diagrams, the only one that may be a frame, and only of the app. It has an
+origin of its own and requests nothing; the page itself allows only its own script, by its hash."""

@@ -160,7 +160,8 @@ def permission_request(row: Row) -> Out:
         "kind": row["kind"],
         "reason": row["reason"],
         "suggestions": [choice["label"] for choice in row.get("choices", ())],
-        "alwaysSuppressed": row.get("suppress_always_allow_rule", False),
+        "alwaysSuppressed": row.get("suppress_always_allow_rule", False)
+        or row.get("matched_ask_rule") is not None,
         "defaultToNo": row.get("default_to_no", False),
     }
 

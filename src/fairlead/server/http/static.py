@@ -14,6 +14,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from fairlead.server.access.headers import DIAGRAM_HEADERS
 from fairlead.server.access.public_url import base_path_of
 from fairlead.server.http.app_files import page_below, worker_below
 
@@ -34,9 +35,12 @@ TYPES = {
 
 
 PAGE = "index.html"
+DIAGRAM = "diagram.html"
 WORKER = "sw.js"
 WORKER_CACHED = "max-age=86400"
 """As long as browsers cache a service worker."""
+DIAGRAM_CACHED = "max-age=86400"
+"""The page for diagrams is large, and an older one draws them as well."""
 
 
 class StaticFiles:
@@ -75,6 +79,9 @@ class StaticFiles:
         if file is None:
             return Response(status_code=404)
         content, kind = file
+        if name == DIAGRAM:
+            headers = {**DIAGRAM_HEADERS, "cache-control": DIAGRAM_CACHED}
+            return Response(content, media_type=kind, headers=headers)
         cached = "public, max-age=31536000, immutable" if name.startswith("assets/") else "no-cache"
         return Response(content, media_type=kind, headers={"cache-control": cached})
 

@@ -64,9 +64,11 @@ class LiveSession:
         exited: Callable[[LiveSession, ProcessExited], None] | None = None,
         clock: Callable[[], float] = time.time,
         guard: Guard | None = None,
+        suggestions: bool = True,
     ) -> None:
         self.id = session
         self._guard = guard
+        self._suggests = suggestions
         self.transcript = transcript or Transcript()
         self.seq = seq
         """The number of the last event that is stored and shown."""
@@ -167,7 +169,14 @@ class LiveSession:
                 on_permission=handlers.permission,
                 on_elicitation=handlers.elicitation,
                 on_dialog=handlers.dialog,
-                stream=replace(options.stream, dialog_kinds=tuple(DIALOGS)),
+                stream=replace(
+                    options.stream,
+                    hook_events=True,
+                    prompt_suggestions=self._suggests,
+                    where_known=True,
+                    dialog_kinds=tuple(DIALOGS),
+                ),
+                agents=replace(options.agents, progress_summaries=True),
             ),
             prompts=self.prompts.queue,
         )

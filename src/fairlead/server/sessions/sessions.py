@@ -217,6 +217,7 @@ class Sessions:
             exited=self._exited,
             clock=self.clock,
             guard=self.policy.guard,
+            suggestions=self.policy.suggestions,
         )
         self._loaded[session] = live
         if self.gate_of is not None:

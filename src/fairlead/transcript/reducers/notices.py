@@ -52,6 +52,10 @@ __all__ = [
 ]
 
 
+_CALL_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"})
+"""Hook events of one tool call; their hooks start while the call is open."""
+
+
 def note(
     fold: Fold,
     notice: str,
@@ -141,8 +145,23 @@ def on_hook_started(fold: Fold, message: HookStarted) -> None:
         "outcome": None,
         "output": "",
         "exit_code": None,
+        "tool": _call_of(fold, message.hook_event, message.hook_name),
     }
     note(fold, "hook", uuid=_hook_id(message), data=data)
+
+
+def _call_of(fold: Fold, event: str, name: str) -> str | None:
+    """The call that a hook belongs to. The CLI names only the tool (CLI-1711), so the call is known
+    only if no other open call uses the same tool."""
+    if event not in _CALL_EVENTS:
+        return None
+    tool = name.removeprefix(f"{event}:")
+    calls = [
+        item_id
+        for item_id in fold.memory.open_tools
+        if (item := fold.item(item_id)) is not None and item.name == tool
+    ]
+    return calls[0] if len(calls) == 1 else None
 
 
 def on_hook_progress(fold: Fold, message: HookProgress) -> None:
@@ -155,7 +174,8 @@ def on_hook_progress(fold: Fold, message: HookProgress) -> None:
 def on_hook_response(fold: Fold, message: HookResponse) -> None:
     """A command hook has ended."""
     item_id = _hook_id(message)
-    if _notice(fold, item_id) is None:
+    item = _notice(fold, item_id)
+    if item is None:
         item_id = note(fold, "hook", uuid=item_id)
     fold.set(
         "items",
@@ -167,6 +187,7 @@ def on_hook_response(fold: Fold, message: HookResponse) -> None:
             "outcome": message.outcome,
             "output": message.output or message.stdout + message.stderr,
             "exit_code": message.exit_code,
+            "tool": None if item is None else item.data.get("tool"),
         },
     )
 

@@ -243,8 +243,19 @@ def _ask_for_tool(fold: Fold, request_id: str, request: CanUseTool) -> None:
             agent=request.agent_id,
             suppress_always_allow_rule=bool(request.suppress_always_allow_rule),
             default_to_no=bool(request.default_to_no),
+            matched_ask_rule=_ask_rule(request.matched_ask_rule),
         ),
     )
+
+
+def _ask_rule(given: Any) -> dict[str, Any] | None:
+    """The rule if it names a tool, without fields that are not texts."""
+    rule = {
+        name: value
+        for name in ("source", "tool_name", "rule_content")
+        if isinstance(value := plain.mapping(given).get(name), str)
+    }
+    return rule if rule.get("tool_name") else None
 
 
 def _elicitation(fold: Fold, request_id: str, request: Elicitation) -> Pending:

@@ -204,6 +204,8 @@ class Pending(Row, frozen=True, kw_only=True):
     """Whether the CLI wants no answer that outlasts this request."""
     default_to_no: bool = False
     """Whether the CLI wants no to be the answer at hand."""
+    matched_ask_rule: dict[str, Any] | None = None
+    """The user's own ask rule behind the request: `source`, `tool_name` and `rule_content`."""
 
 
 class Settled(Row, frozen=True, kw_only=True):

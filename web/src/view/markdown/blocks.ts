@@ -4,8 +4,9 @@
  * nothing that was drawn is drawn again. Code between fences is not read again at all until the
  * fence closes. The whole text is parsed again when it is complete.
  */
-import type { Token, Tokens } from "marked";
+import type { MarkedOptions, Token, Tokens } from "marked";
 import { blockTokens } from "./inline.ts";
+import { MATH } from "./math.ts";
 import { steady, withoutHalfFence } from "./steady.ts";
 
 export interface Block {
@@ -20,6 +21,7 @@ const OPEN_BLOCKS = 2;
 /** `a list, then "-"` is a list and a paragraph until the next character makes it one list. */
 
 const OPTIONS = { gfm: true, breaks: false } as const;
+const WITH_MATH = { ...OPTIONS, extensions: MATH } as const;
 
 /** A fence at the edge of the page, its line complete: what follows is code until it is closed. */
 const FENCE = /^(?=(`{3,}|~{3,}))\1[^\n]*\n/; // All of the fence or nothing: no second try with less of it.
@@ -31,6 +33,12 @@ export class GrowingMarkdown {
   #frozenLength = 0;
   #blocks: readonly Block[] = [];
   #weight = 0;
+  readonly #options: MarkedOptions;
+
+  /** With `math`, formulas are read as such. */
+  constructor(math = false) {
+    this.#options = math ? WITH_MATH : OPTIONS;
+  }
 
   /** The number of characters that were parsed for the last update. */
   get weight(): number {
@@ -74,7 +82,7 @@ export class GrowingMarkdown {
   #tail(): readonly Block[] {
     const rest = this.#text.slice(this.#frozenLength);
     this.#weight = rest.length;
-    const tokens = lex(steady(rest));
+    const tokens = lex(steady(rest), this.#options);
     const first = firstOpen(tokens);
     for (const token of tokens.slice(0, first)) {
       this.#frozen.push(this.#same(this.#frozen.length, token, false));
@@ -91,7 +99,7 @@ export class GrowingMarkdown {
   /** Lists and definitions that the cuts have parted come together here. */
   #whole(): readonly Block[] {
     this.#weight = this.#text.length;
-    const tokens = lex(this.#text);
+    const tokens = lex(this.#text, this.#options);
     const defines = tokens.some((token) => token.type === "def");
     return tokens.map((token, key) =>
       defines ? { key, raw: token.raw, token, open: false } : this.#same(key, token, false),
@@ -115,15 +123,23 @@ function firstOpen(tokens: readonly Token[]): number {
   return Math.max(0, tokens.length - (fenced ? 1 : OPEN_BLOCKS));
 }
 
+/** Whether code between fences has its closing fence: only then is all of it here. */
+export function isFinished(block: Block): boolean {
+  const fence = FENCE.exec(block.raw)?.[1];
+  if (block.open || fence === undefined) return false;
+  const last = block.raw.trimEnd().split("\n").at(-1)?.trim() ?? "";
+  return last.startsWith(fence) && last.split("").every((sign) => sign === fence.charAt(0)) && block.raw.trimEnd().includes("\n");
+}
+
 /** A line that ends code begun with such a fence, as far as it has come. */
 function closes(fence: string): RegExp {
   return new RegExp(`^ {0,3}${fence}[~\`]*[ \\t]*$`, "m");
 }
 
 /** Top-level tokens; space belongs to the block before it. */
-function lex(text: string): readonly Token[] {
+function lex(text: string, options: MarkedOptions): readonly Token[] {
   const tokens: Token[] = [];
-  for (const token of blockTokens(text, OPTIONS)) {
+  for (const token of blockTokens(text, options)) {
     const last = tokens.at(-1);
     if (token.type !== "space") tokens.push(token);
     else if (last) last.raw += token.raw;

@@ -43,7 +43,7 @@ export function readsEnd(block: string): boolean {
   return block.length <= MOST_INLINE && !block.split("\n").some((line) => line.length > LONGEST_LINE);
 }
 
-const SIGNS: ReadonlySet<number> = new Set([..."_*~[]()<>`!\\&|"].map((sign) => sign.charCodeAt(0)));
+const SIGNS: ReadonlySet<number> = new Set([..."_*~[]()<>`!\\&|$"].map((sign) => sign.charCodeAt(0)));
 
 /** Whether a line begins with more quotes and lists within each other than anybody can see. */
 function isDeep(text: string, start: number, end: number): boolean {

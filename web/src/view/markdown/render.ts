@@ -10,6 +10,8 @@ import type { Token, Tokens } from "marked";
 import { fileAddress, namedFile } from "../../core/file_links.ts";
 import { below, inApp } from "../base_path.ts";
 import { within } from "./inline.ts";
+import { isMath } from "./math.ts";
+import { drawMath } from "../math/drawing.ts";
 import { drawTable } from "./table.ts";
 import { decoded, shownDirection, webAddress } from "../parts/text.ts";
 
@@ -86,6 +88,12 @@ function grown({ token: before, node }: Kept, token: Token): boolean {
 }
 
 function made(token: Token): ChildNode {
+  if (isMath(token)) {
+    const node = element(token.display ? "div" : "span", "math");
+    node.textContent = shownDirection(token.raw.trim());
+    drawMath(node, token.tex, token.display);
+    return node;
+  }
   switch (token.type) {
     case "table": {
       const frame = element("div", "table");

@@ -1,4 +1,5 @@
 /** Notices of the conversation, in words. Pure. */
+import { hooksWords } from "../../core/hooks.ts";
 import { limitName, resetTime } from "../../core/limits.ts";
 import { duration, tokens } from "../../core/time.ts";
 import type { Item, NoticeItem } from "../../protocol/transcript.ts";
@@ -26,7 +27,7 @@ const SAYINGS: Readonly<Record<string, Say>> = {
   retry: (data, _item, now) => words("retry", retry(data, now)),
   api_error: (_data, item) => ({ ...words("warning", item.text || "Couldn't reach the model"), ...(isLoginFailure(item) ? { advice: loginAdvice(item.text) } : {}) }),
   fallback: (data) => words("info", fallback(data)),
-  hook: (data) => words("plug", hook(data)),
+  hook: (_data, item) => words("plug", hooksWords([item])),
   injected: () => words("info", "Added automatically by Claude Code"),
   rate_limit: (data, _item, now) => words("clock", rateLimit(data, now)),
   process_ended: () => words("warning", "Claude Code exited", true),
@@ -94,13 +95,6 @@ function rateLimit(data: Data, now: number): string {
 function fallback(data: Data): string {
   if (data["to"]) return data["from"] ? `Switched from ${String(data["from"])} to ${String(data["to"])}` : `Switched to ${String(data["to"])}`;
   return `${String(data["from"] ?? "The model")} couldn't answer${data["trigger"] ? ` (${String(data["trigger"])})` : ""}`;
-}
-
-function hook(data: Data): string {
-  const name = String(data["name"] ?? data["event"] ?? "Hook");
-  const outcome = data["outcome"];
-  if (outcome === undefined || outcome === null) return `Running hook ${name}`;
-  return outcome === "success" ? `Hook ${name}` : `Hook ${name}: ${String(outcome)}`;
 }
 
 function number(data: Data, ...names: readonly string[]): number | null {

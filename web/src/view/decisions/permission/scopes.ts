@@ -58,8 +58,12 @@ const WHERE: Readonly<Record<string, string>> = {
   userSettings: "in all projects",
 };
 
-/** The choices of a request for a device with this role. */
-export function choicesOf(offered: readonly OfferedChoice[], role: string): Choices {
+/**
+ * The choices of a request for a device with this role. An ask rule of the user outranks every allow
+ * rule: if one `asks`, a lasting approval would change nothing, and none is offered.
+ */
+export function choicesOf(offered: readonly OfferedChoice[], role: string, asks = false): Choices {
+  if (asks) return { session: null, edits: null, more: [], deny: choicesOf(offered, role).deny };
   const usable = (choice: OfferedChoice): boolean => mayAs(role, choice.role);
   const session = offered.find((choice) => choice.kind === "rule" && choice.scope === "session" && !choice.wide && usable(choice));
   const edits = offered.find((choice) => choice.kind === "mode" && choice.subject === "acceptEdits" && usable(choice));

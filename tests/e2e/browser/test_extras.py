@@ -1,0 +1,161 @@
+"""Hooks, suggested messages, agents at work, and rules that ask (docs/web.md)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import expect
+
+from tests.e2e.browser.conftest import Emulated, Perform, Visit
+from tests.e2e.browser.desk import PATIENCE_MS
+
+SUGGESTED = "run the tests"
+SCRIPT: list[dict[str, Any]] = [
+    {
+        "when": "build",
+        "suggest": SUGGESTED,
+        "steps": [
+            {"use": "Bash", "input": {"command": "echo built", "description": "Build"}},
+            {"say": "It is built."},
+        ],
+    },
+    {"when": SUGGESTED, "steps": [{"say": "All tests pass."}]},
+    {"steps": [{"say": "Fine."}]},
+]
+
+
+def _hooks(tmp_path: Path, **commands: str) -> None:
+    """Write hooks into the settings of the emulated user."""
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": command}]}]
+        for event, command in commands.items()
+    }
+    folder = tmp_path / "claude" / "home" / ".claude"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps({"hooks": hooks}))
+
+
+async def test_U136_hooks_are_quiet_lines_at_their_call_and_turn(
+    emulated: Emulated, visit: Visit, tmp_path: Path
+) -> None:
+    house = await emulated(SCRIPT)
+    _hooks(tmp_path, PreToolUse="echo checked", Stop="echo stopped")
+    desk = await visit(house)
+    await desk.start("build it")
+    await desk.expect_words("It is built.")
+    await desk.expect_rest()
+    call = desk.card("Bash echo built")
+    line = call.get_by_role("button", name="Hook PreToolUse:Bash")
+    await expect(line).to_be_visible()
+    await expect(call.get_by_text("checked", exact=True)).to_have_count(0)
+    await line.click()
+    await expect(call.get_by_text("checked", exact=True)).to_be_visible()
+    # The hook of the turn has a line of its own.
+    stop = desk.transcript.get_by_role("button", name="Hook Stop")
+    await expect(stop).to_be_visible()
+    await expect(call.get_by_text("Stop")).to_have_count(0)
+
+
+async def test_U136_a_failed_hook_is_visible_without_a_click(
+    emulated: Emulated, visit: Visit, tmp_path: Path
+) -> None:
+    house = await emulated(SCRIPT)
+    _hooks(tmp_path, PreToolUse="echo fine", PostToolUse="echo broken >&2; exit 1")
+    desk = await visit(house)
+    await desk.start("build it")
+    await desk.expect_words("It is built.")
+    call = desk.card("Bash echo built")
+    await expect(call.get_by_text("PostToolUse:Bash failed with exit code 1")).to_be_visible()
+    await expect(call.get_by_text("broken")).to_have_count(0)
+    await call.get_by_role("button", name="2 hooks ran").click()
+    await expect(call.get_by_text("broken")).to_be_visible()
+
+
+async def test_U137_tab_takes_a_suggested_message_and_enter_sends_it(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await emulated(SCRIPT))
+    await desk.start("build it")
+    await desk.expect_rest()
+    ghost = desk.page.locator(".ghost")
+    await expect(ghost).to_contain_text(SUGGESTED, timeout=PATIENCE_MS)
+    await expect(desk.composer).to_have_value("")
+    await expect(desk.composer).to_have_accessible_description(
+        f"Suggested message: {SUGGESTED}. Press Tab to use it."
+    )
+    # It goes as soon as the user types, and comes back with the empty field.
+    await desk.composer.press_sequentially("x")
+    await expect(ghost).to_have_count(0)
+    await desk.composer.press("Backspace")
+    await expect(ghost).to_be_visible()
+    # Enter in an empty field sends nothing.
+    await desk.composer.press("Enter")
+    await expect(ghost).to_be_visible()
+    await desk.composer.press("Tab")
+    await expect(desk.composer).to_have_value(SUGGESTED)
+    await expect(desk.composer).to_be_focused()
+    assert await desk.transcript.get_by_text("All tests pass.").count() == 0
+    await desk.composer.press("Enter")
+    await desk.expect_words("All tests pass.")
+    await desk.expect_rest()
+    # Without a suggestion, Tab leaves the field as ever.
+    await expect(ghost).to_have_count(0)
+    await desk.composer.press("Tab")
+    await expect(desk.composer).not_to_be_focused()
+
+
+async def test_U137_on_a_phone_a_button_takes_the_suggested_message(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await emulated(SCRIPT), phone=True)
+    await desk.start("build it")
+    await desk.expect_rest()
+    take = desk.page.get_by_role("button", name=f"Use the suggested message: {SUGGESTED}")
+    await take.tap(timeout=PATIENCE_MS)
+    await expect(desk.composer).to_have_value(SUGGESTED)
+    await expect(take).to_have_count(0)
+
+
+async def test_U138_the_card_of_an_agent_says_what_it_does(perform: Perform) -> None:
+    desk, puppet = await perform()
+    given = {"description": "Look around", "prompt": "look", "subagent_type": "general-purpose"}
+    use = {"type": "tool_use", "id": "toolu_a", "name": "Agent", "input": given}
+    message = {"id": "msg_a", "role": "assistant", "model": "big", "content": [use]}
+    await puppet.write({"type": "assistant", "message": message, "parent_tool_use_id": None})
+    task = {"task_id": "a1", "tool_use_id": "toolu_a", "subagent_type": "general-purpose"}
+    started = {"description": "Look around", "is_backgrounded": False, "task_type": "local_agent"}
+    await puppet.write({"type": "system", "subtype": "task_started", **task, **started})
+    said = {"role": "user", "content": [{"type": "text", "text": "look"}]}
+    await puppet.write({"type": "user", "message": said, "parent_tool_use_id": "toolu_a"})
+    usage = {"total_tokens": 1200, "tool_uses": 3, "duration_ms": 31000}
+    progress = {"description": "Reading the tests", "usage": usage, "summary": "Reading the tests"}
+    await puppet.write({"type": "system", "subtype": "task_progress", **task, **progress})
+    card = desk.transcript.locator("[data-call=toolu_a]")
+    await expect(card).to_contain_text("Reading the tests", timeout=PATIENCE_MS)
+    await expect(card).to_contain_text("1.2 k tokens")
+
+
+async def test_U139_a_request_names_the_rule_that_asks_and_offers_no_lasting_approval(
+    perform: Perform,
+) -> None:
+    desk, puppet = await perform()
+    rule = {
+        "type": "addRules",
+        "rules": [{"toolName": "Bash", "ruleContent": "make deploy"}],
+        "behavior": "allow",
+        "destination": "session",
+    }
+    asks = {"source": "projectSettings", "tool_name": "Bash", "rule_content": "make *"}
+    await puppet.ask(
+        "a", {"command": "make deploy"}, permission_suggestions=[rule], matched_ask_rule=asks
+    )
+    await expect(desk.decision).to_contain_text(
+        "The rule Bash(make *) of the project's settings asks every time.", timeout=PATIENCE_MS
+    )
+    for name in ("Allow for this session", "Always allow…"):
+        assert await desk.decision.get_by_role("button", name=name).count() == 0
+    await expect(desk.decision.get_by_role("button", name="Always deny…")).to_be_visible()
+    await desk.decide("Allow once")
+    assert (await puppet.answer("a"))["behavior"] == "allow"
