@@ -9,6 +9,7 @@ import pytest
 from fairlead import Allow
 from fairlead.host.options.switches import Stream
 from fairlead.model_api.replies import reply, use
+from fairlead.transcript.state.model import NoticeItem, ToolItem
 from fairlead.wire.events import PromptSuggestion, Result
 from fairlead.wire.system import HookResponse, HookStarted
 from tests.e2e.real_cli.stage import Desk, Stage, all_of, play
@@ -43,9 +44,9 @@ async def test_hook_events_and_a_suggestion_arrive(stage: Stage) -> None:
         assert not all_of(PromptSuggestion, messages)  # It comes after the result.
         suggested = "A scripted answer (suggestion)."
         await until(lambda: session.transcript.session.suggestion == suggested)
-        notices = [item for item in session.transcript.items if item.kind == "notice"]
+        notices = all_of(NoticeItem, session.transcript.items)
         tools = [item.data["tool"] for item in notices if item.notice == "hook"]
-        (call,) = [item.id for item in session.transcript.items if item.kind == "tool"]
+        (call,) = [item.id for item in all_of(ToolItem, session.transcript.items)]
         assert tools == [call, call, None]
 
 

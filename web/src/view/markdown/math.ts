@@ -23,8 +23,8 @@ const COMMAND = /\\[a-zA-Z]+(?:\{[^{}]*\})?/g;
 /** What a dollar sign may not stand behind: `US$5`, `a$b`. */
 const STICKS = /[\p{L}\p{N}\\$]/u;
 /** In what begins with a digit, a word of its own: `5 (low) and 10`. */
-const A_WORD = /[\s(][A-Za-z]{2,}/;
-const TWO_WORDS = /[A-Za-z]{2,}\s+[A-Za-z]{2,}/;
+const A_WORD = /[\s(][A-Za-z]{2}/;
+const TWO_WORDS = /[A-Za-z]{2}\s+[A-Za-z]{2}/;
 
 export function isMath(token: Token): token is MathToken {
   return token.type === "math";
