@@ -92,6 +92,11 @@ def test_every_recorded_turn_offers_tools_and_no_side_request_but_an_aside_does(
         ({}, "Your task is to create a detailed summary of the conversation", "compact"),
         ({"tools": [{"name": "Bash"}]}, "CRITICAL\nYour task is to create a detailed summary of", "compact"),
         ({"tools": [{"name": "Bash"}]}, "[SUGGESTION MODE: what next", "suggestion"),
+        (
+            {"tools": [{"name": "Bash"}]},
+            "Describe your most recent action in 3-5 words using present tense (-ing).",
+            "progress",
+        ),
         ({}, "\nWeb page content:\n---", "web_page"),
         ({}, "Command: ls\nOutput: a", "paths"),
         ({"tools": [{"name": "Bash"}]}, "Command: ls\nOutput: a", "turn"),

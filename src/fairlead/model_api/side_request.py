@@ -15,6 +15,7 @@ content, never by the model's name: a session may itself use the small model. Me
     compact     /compact and automatic compaction           its prompt                  38, 325
     aside       side_question                               its reminder                325
     suggestion  --prompt-suggestions                        [SUGGESTION MODE …          325
+    progress    agentProgressSummaries, after 30 s          … in 3-5 words …            325
     web_search  the WebSearch tool                          the server's own tool       38, 325
     web_page    the WebFetch tool (needs a network)         its prompt, no tools        -
 
@@ -42,6 +43,7 @@ SIDE_KINDS = (
     "compact",
     "aside",
     "suggestion",
+    "progress",
     "web_search",
     "web_page",
 )
@@ -50,6 +52,7 @@ PROMPT_MARKS = (
     ("Your task is to create a detailed summary of", "compact"),
     ("<system-reminder>This is a side question from the user.", "aside"),
     ("[SUGGESTION MODE:", "suggestion"),
+    ("most recent action in 3-5 words using present tense", "progress"),
 )
 """Texts in a prompt that the CLI writes itself and sends together with all tools of a turn."""
 
