@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ from tests.waiting import until
 PATIENCE_S = 20.0
 AT_ONCE = Limits(hello_s=0.5, notice_delay_s=0.0, notice_viewed_delay_s=0.0)
 """Without delays, because the tests answer nothing in time."""
+
+
+async def found(look: Callable[[], Awaitable[Any]]) -> Any:
+    """What a question to the server gives, once it gives something."""
+    async with asyncio.timeout(60):
+        while not (value := await look()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    return value
 
 
 class Phone:

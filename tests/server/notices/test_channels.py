@@ -8,7 +8,7 @@ import logging
 import stat
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from fairlead.server.notices.rules.quiet import Quiet
 from fairlead.server.notices.targets import ChannelTarget, TargetSettings
 from fairlead.server.service import Address
 from tests.server.conftest import Served, serving
-from tests.server.notices.conftest import AT_ONCE, Phone
+from tests.server.notices.conftest import AT_ONCE, Phone, found
 from tests.server.notices.push_service import PushService
 from tests.server.notices.receivers import HttpReceiver, SmtpReceiver
 from tests.waiting import until
@@ -65,14 +65,6 @@ async def channel_with(phone: Phone, field: str) -> dict[str, Any] | None:
     """The only channel, once it has a value in a field."""
     (row,) = (await phone.call("/api/channels"))[1]["channels"]
     return dict(row) if row[field] else None
-
-
-async def found(look: Callable[[], Awaitable[Any]]) -> Any:
-    """What a question to the server gives, once it gives something."""
-    async with asyncio.timeout(60):
-        while not (value := await look()):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-    return value
 
 
 def target(url: str, **settings: Any) -> ChannelTarget:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.server.conftest import Served
-from tests.server.notices.conftest import Phone
+from tests.server.notices.conftest import Phone, found
 
 COMMAND = "curl -H 'Authorization: secret' https://example.org"
 ASK = {"ask": {"id": "ask", "tool": "Bash", "input": {"command": COMMAND}}}
@@ -109,10 +109,7 @@ async def test_B95_a_subscription_that_the_push_service_does_not_know_is_dropped
     async def is_dropped() -> bool:
         return (await phone.call("/api/push"))[1]["settings"] is None
 
-    for _ in range(1000):
-        if await is_dropped():
-            break
-    assert await is_dropped()
+    assert await found(is_dropped)
     assert (await phone.call("/api/push/test", {}))[0] == 404
 
 
@@ -163,15 +160,10 @@ async def test_B98_a_request_that_is_answered_soon_is_not_pushed(
     async def waiting(like: str) -> int:
         return int((await store.query(lambda db: db.execute(count, (like,)).fetchone()))[0])
 
-    for _ in range(1000):
-        if await waiting("request:%"):
-            break
-    assert await waiting("request:%") == 1
+    assert await found(lambda: waiting("request:%")) == 1
     answer = {"request_id": row["id"], "input_sha256": row["input_sha256"], "decision": "allow"}
     assert (await phone.client.intend("decide", session=session, **answer))["ok"]
-    for _ in range(1000):
-        if await waiting("turn:%"):
-            break
+    assert await found(lambda: waiting("turn:%")) == 1
     assert (await waiting("request:%"), await waiting("turn:%")) == (0, 1)
     assert phone.push.received == []
 
