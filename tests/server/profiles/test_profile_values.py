@@ -13,6 +13,7 @@ from fairlead.errors import UsageError
 from fairlead.server.profiles.profile import Profile
 from fairlead.server.profiles.profiles import FILE, Profiles, read_profiles
 from fairlead.server.refusal import Refusal
+from fairlead.server.trust import TrustBook
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,23 @@ def test_B121_a_wrong_profile_in_serve_toml_stops_the_start(tmp_path: Path, text
     (tmp_path / "serve.toml").write_text(text)
     with pytest.raises(UsageError, match=r"serve\.toml"):
         read_settings(tmp_path)
+
+
+def test_B120_the_users_own_settings_of_one_profile_are_a_projects_for_another(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text('{"hooks": {"Stop": [1]}}')
+    project = tmp_path / "project"
+    project.mkdir()
+    book = TrustBook()
+    own = {"HOME": str(tmp_path)}
+    book.environment = lambda name: {**own, "CLAUDE_CONFIG_DIR": "/w"} if name else own
+    book.profiles = lambda: ("", "work")
+    assert book.check(str(project)) is None
+    with pytest.raises(Refusal) as refused:
+        book.check(str(project), "work")
+    book.answer(str(project), refused.value.facts["digest"], "trust")
+    assert book.check(str(project), "work") == "trust"
+    with pytest.raises(Refusal, match="changed"):
+        book.answer(str(project), "another digest", "trust")
