@@ -36,6 +36,14 @@ def files(profile: Profile) -> set[str]:
     return {path.stem for path in Path(profile.config_dir).glob("projects/*/*.jsonl")}
 
 
+async def turns(stage: Stage, session: str, count: int = 1) -> None:
+    """Wait until so many turns of a session are over."""
+    live = await stage.registry.sessions.load(session)
+    await stage.until(
+        lambda: sum(turn.outcome is not None for turn in live.transcript.turns) >= count
+    )
+
+
 async def test_B120_a_session_gets_the_folder_and_the_variables_of_its_profile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,7 +54,6 @@ async def test_B120_a_session_gets_the_folder_and_the_variables_of_its_profile(
     )
     async with Stage(tmp_path, agent=dumper(tmp_path), profiles=[work]) as stage:
         session = await stage.new(profile="work")
-        await stage.state(session, "ready", "idle")
         await stage.until(lambda: dumped(tmp_path))
         plain = await stage.new()
         await stage.until(lambda: len([e for e in dumped(tmp_path) if "env" in e]) == 2)
@@ -81,7 +88,7 @@ async def test_B120_resume_restart_effort_and_fork_stay_in_the_profile(tmp_path:
             name: await stage.new(prompt="hello", profile=name) for name in ("work", "side")
         }
         for session in sessions.values():
-            await stage.state(session, "idle")
+            await turns(stage, session)
         assert files(work).isdisjoint(files(side))
         assert len(files(work)) == len(files(side)) == 1
         for session in sessions.values():
@@ -90,7 +97,7 @@ async def test_B120_resume_restart_effort_and_fork_stay_in_the_profile(tmp_path:
             assert (await stage.act(SetEffort(session=session, effort="low"))).ok
             assert (await stage.act(Restart(session=session))).ok
             await stage.say(session, text="again")
-            await stage.state(session, "idle")
+            await turns(stage, session, 2)
         fork = await stage.act(Fork(session=sessions["side"]))
         assert fork.ok, fork
         forked = str(fork.result["session"])
@@ -148,7 +155,7 @@ async def test_B122_terminal_sessions_of_every_profile_are_listed_searched_and_r
         assert resumed.ok, resumed
         session = str(resumed.result["session"])
         await stage.say(session, text="go on")
-        await stage.state(session, "idle")
+        await turns(stage, session, 2)
         assert stage.registry.sessions.account_of(session) == "work"
         fork = await stage.act(Fork(session=session))
         assert stage.registry.sessions.account_of(str(fork.result["session"])) == "work"
@@ -162,8 +169,9 @@ async def test_B123_a_limit_of_one_profile_never_holds_the_queue_of_another(tmp_
         stopped = await stage.new(prompt=stopped_at_limit(), profile="work")
         row: Any = lambda name: stage.lobby("sessions")[name]  # noqa: E731
         await stage.until(lambda: (row(stopped)["limit"] or {}).get("continues_at"))
+        await turns(stage, free)
         await stage.say(free, text="goes on")
-        await stage.state(free, "idle")
+        await turns(stage, free, 2)
         assert "goes on" in stage.prompts()
         assert row(free)["limit"] is None
         book = stage.registry.limit_book
@@ -184,7 +192,7 @@ async def test_B123_usage_is_summed_by_profile_for_sessions_and_for_files(tmp_pa
         await CliIndex(cli, stage.store, tmp_path, own=set).catch_up()
         for profile in (None, "work"):
             session = await stage.new(prompt="hello", profile=profile)
-            await stage.state(session, "idle")
+            await turns(stage, session)
         usage = Usage(tmp_path / "data", lambda: stage.store.epoch)
         report = await usage.report([0.0, 4e9])
         spent = {(row.source, row.profile) for row in report.rows}
@@ -199,10 +207,10 @@ async def test_S52_the_profile_of_a_session_survives_a_restart_of_the_server(
     work = account(tmp_path, "work")
     async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
         session = await stage.new(prompt="hello", profile="work")
-        await stage.state(session, "idle")
+        await turns(stage, session)
     async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
         assert stage.lobby("sessions")[session]["profile"] == "work"
         assert (await stage.act(Resume(session=session))).ok
         await stage.say(session, text="again")
-        await stage.state(session, "idle")
+        await turns(stage, session, 2)
         assert len(files(work)) == 1
