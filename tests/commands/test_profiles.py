@@ -51,7 +51,7 @@ def doctor(folder: Path, data: Path, env: dict[str, str]) -> subprocess.Complete
     )  # fmt: skip
 
 
-def test_B125_serve_lists_the_profiles_with_their_logins(tmp_path: Path) -> None:
+def test_B123_serve_lists_the_profiles_with_their_logins(tmp_path: Path) -> None:
     data, env = settle(tmp_path)
     server = subprocess.Popen(
         [sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser", "--port", "0",
@@ -77,7 +77,7 @@ def test_B125_serve_lists_the_profiles_with_their_logins(tmp_path: Path) -> None
     assert SECRET not in printed + rest + errors
 
 
-def test_B125_doctor_checks_each_profile_and_says_what_to_do(tmp_path: Path) -> None:
+def test_B123_doctor_checks_each_profile_and_says_what_to_do(tmp_path: Path) -> None:
     data, env = settle(tmp_path)
     (tmp_path / "side").chmod(0o755)
     checked = doctor(tmp_path, data, env)
@@ -91,7 +91,7 @@ def test_B125_doctor_checks_each_profile_and_says_what_to_do(tmp_path: Path) -> 
     assert SECRET not in checked.stdout + checked.stderr
 
 
-def test_B125_doctor_finds_shared_folders_wrong_settings_and_an_open_file(tmp_path: Path) -> None:
+def test_B123_doctor_finds_shared_folders_wrong_settings_and_an_open_file(tmp_path: Path) -> None:
     data, env = settle(tmp_path)
     (data / "profiles.json").write_text("[]")
     (data / "profiles.json").chmod(0o644)

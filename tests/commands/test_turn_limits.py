@@ -39,7 +39,7 @@ def turn(*reports: dict[str, Any]) -> str:
     return json.dumps([*({"line": line} for line in reports), {"say": "That was it."}])
 
 
-def test_B133_run_shows_the_windows_and_warns(tmp_path: Path) -> None:
+def test_B131_run_shows_the_windows_and_warns(tmp_path: Path) -> None:
     later = time.time() + 3_600
     reports = [report("allowed", used=used, resets_at=later) for used in (0.5, 0.83, 0.84, 0.96)]
     completed = fairlead_run(tmp_path, turn(*reports))
@@ -52,12 +52,12 @@ def test_B133_run_shows_the_windows_and_warns(tmp_path: Path) -> None:
     assert " · weekly limit 40 %, resets " in lines[-1]
 
 
-def test_B133_run_without_reports_says_nothing_about_limits(tmp_path: Path) -> None:
+def test_B131_run_without_reports_says_nothing_about_limits(tmp_path: Path) -> None:
     completed = fairlead_run(tmp_path, turn())
     assert (completed.returncode, "limit" in completed.stdout) == (0, False)
 
 
-def test_B133_run_says_which_limit_stopped_it_and_what_to_do(tmp_path: Path) -> None:
+def test_B131_run_says_which_limit_stopped_it_and_what_to_do(tmp_path: Path) -> None:
     stop = report("rejected", resets_at=time.time() + 3_600)
     completed = fairlead_run(tmp_path, turn(stop))
     assert completed.returncode == 1
@@ -66,7 +66,7 @@ def test_B133_run_says_which_limit_stopped_it_and_what_to_do(tmp_path: Path) -> 
     assert "Run the command again after that time. `fairlead limits` shows" in last
 
 
-def test_B133_chat_sends_the_prompt_again_when_the_limit_resets(tmp_path: Path) -> None:
+def test_B131_chat_sends_the_prompt_again_when_the_limit_resets(tmp_path: Path) -> None:
     with in_terminal("chat", *flags(tmp_path), folder=tmp_path) as terminal:
         terminal.wait_for("› ")
         terminal.type(turn(report("rejected", resets_at=time.time() + 2)) + "\n")
@@ -77,7 +77,7 @@ def test_B133_chat_sends_the_prompt_again_when_the_limit_resets(tmp_path: Path) 
         assert prompts(tmp_path) == 2
 
 
-def test_B133_ctrl_c_cancels_the_wait_and_the_prompt_is_kept(tmp_path: Path) -> None:
+def test_B131_ctrl_c_cancels_the_wait_and_the_prompt_is_kept(tmp_path: Path) -> None:
     with in_terminal("chat", *flags(tmp_path), folder=tmp_path) as terminal:
         terminal.wait_for("› ")
         terminal.type(turn(report("rejected", resets_at=time.time() + 3_600)) + "\n")

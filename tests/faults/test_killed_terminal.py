@@ -31,7 +31,7 @@ async def _client(nursery: Nursery, project: Path, data: Path, *flags: str) -> t
     return await client.connect(), server.pid
 
 
-async def test_B115_a_killed_server_leaves_no_shell_behind(tmp_path: Path) -> None:
+async def test_B113_a_killed_server_leaves_no_shell_behind(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     async with Nursery(tmp_path) as nursery:
@@ -49,7 +49,7 @@ async def test_B115_a_killed_server_leaves_no_shell_behind(tmp_path: Path) -> No
         await until(lambda: processes_with(nap) == [])
 
 
-async def test_B110_the_command_offers_terminals_only_if_it_is_told_to(tmp_path: Path) -> None:
+async def test_B108_the_command_offers_terminals_only_if_it_is_told_to(tmp_path: Path) -> None:
     project, data = tmp_path / "project", tmp_path / "data"
     project.mkdir()
     data.mkdir()

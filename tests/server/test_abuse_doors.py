@@ -102,7 +102,7 @@ OPEN_TO_ALL = {
     ("http", "GET", "/"),
     ("http", "GET", "/{name:path}"),
 }
-"""The page itself, the place where a code becomes a token, and those for tickets (R26, B132)."""
+"""The page itself, the place where a code becomes a token, and those for tickets (R26, B130)."""
 
 
 async def test_R2_nothing_is_reached_without_a_token(served: Served) -> None:

@@ -36,7 +36,7 @@ async def test_a_cycle_that_is_there_at_a_sweep_is_freed_by_it() -> None:
     await asyncio.wait([sweeping])
 
 
-async def test_B136_cycles_that_were_frozen_are_freed_when_many_sessions_have_ended() -> None:
+async def test_B134_cycles_that_were_frozen_are_freed_when_many_sessions_have_ended() -> None:
     knot = Knot()
     lost = weakref.ref(knot)
     retired = 0

@@ -24,7 +24,7 @@ async def add(page: Page, url: str, name: str = "") -> None:
     await page.get_by_role("button", name="Add channel").click()
 
 
-async def test_U151_an_owner_adds_tests_changes_and_removes_a_channel(
+async def test_U142_an_owner_adds_tests_changes_and_removes_a_channel(
     demo: House, visit: Visit
 ) -> None:
     desk = await visit(demo)
@@ -69,7 +69,7 @@ async def test_U151_an_owner_adds_tests_changes_and_removes_a_channel(
     await expect(page.get_by_text("No channels.")).to_be_visible()
 
 
-async def test_U152_a_page_has_no_address_of_a_channel_after_it_was_added(
+async def test_U143_a_page_has_no_address_of_a_channel_after_it_was_added(
     demo: House, visit: Visit
 ) -> None:
     desk = await visit(demo)
@@ -89,7 +89,7 @@ async def test_U152_a_page_has_no_address_of_a_channel_after_it_was_added(
     await expect(other.page.get_by_role("heading", name="Channels")).to_have_count(0)
 
 
-async def test_U153_without_apprise_the_settings_say_how_to_install_it(
+async def test_U144_without_apprise_the_settings_say_how_to_install_it(
     demo: House, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "apprise", None)  # As if it was not installed.

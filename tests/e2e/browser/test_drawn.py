@@ -51,7 +51,7 @@ def _pictures(desk: Desk) -> Locator:
     return desk.transcript.get_by_role("img", name=re.compile("^Diagram"))
 
 
-async def test_U140_a_finished_diagram_is_drawn_and_its_source_is_shown_on_request(
+async def test_U134_a_finished_diagram_is_drawn_and_its_source_is_shown_on_request(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await emulated(_says(f"Here:\n\n{DIAGRAM}\n\nAfter.", "```mermaid\nno such thing\n```"))
@@ -74,7 +74,7 @@ async def test_U140_a_finished_diagram_is_drawn_and_its_source_is_shown_on_reque
     await expect(source).to_contain_text("no such thing")
 
 
-async def test_U140_a_diagram_is_drawn_again_for_the_other_theme(
+async def test_U134_a_diagram_is_drawn_again_for_the_other_theme(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await emulated(_says(DIAGRAM)))
@@ -87,7 +87,7 @@ async def test_U140_a_diagram_is_drawn_again_for_the_other_theme(
     await expect(picture).not_to_have_attribute("src", light, timeout=SLOW_MS)
 
 
-async def test_U140_a_diagram_that_still_grows_is_code(perform: Perform) -> None:
+async def test_U134_a_diagram_that_still_grows_is_code(perform: Perform) -> None:
     desk, puppet = await perform()
     await puppet.begin_words()
     await puppet.words("```mermaid\nflowchart LR\n  A --> B\n")
@@ -99,7 +99,7 @@ async def test_U140_a_diagram_that_still_grows_is_code(perform: Perform) -> None
     await expect(_pictures(desk)).to_be_visible(timeout=SLOW_MS)
 
 
-async def test_U141_formulas_are_drawn_and_prices_are_not(emulated: Emulated, visit: Visit) -> None:
+async def test_U135_formulas_are_drawn_and_prices_are_not(emulated: Emulated, visit: Visit) -> None:
     desk = await visit(await emulated(_says(FORMULAS)))
     await desk.start("say 0")
     await expect(desk.transcript.locator(".math.drawn")).to_have_count(4, timeout=SLOW_MS)
@@ -112,7 +112,7 @@ async def test_U141_formulas_are_drawn_and_prices_are_not(emulated: Emulated, vi
     assert "KaTeX_Main" in str(family)
 
 
-async def test_U142_drawing_is_loaded_only_when_it_is_needed(
+async def test_U136_drawing_is_loaded_only_when_it_is_needed(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await emulated(_says("Plain words.", "Is it $x^2$?", DIAGRAM)))
@@ -136,7 +136,7 @@ async def test_U142_drawing_is_loaded_only_when_it_is_needed(
     assert loaded("diagram.html")
 
 
-async def test_U143_an_exported_page_shows_the_source(
+async def test_U137_an_exported_page_shows_the_source(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     desk = await visit(await emulated(_says(f"{FORMULAS}\n\n{DIAGRAM}")))

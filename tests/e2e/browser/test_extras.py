@@ -37,7 +37,7 @@ def _hooks(tmp_path: Path, **commands: str) -> None:
     (folder / "settings.json").write_text(json.dumps({"hooks": hooks}))
 
 
-async def test_U136_hooks_are_quiet_lines_at_their_call_and_turn(
+async def test_U130_hooks_are_quiet_lines_at_their_call_and_turn(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     house = await emulated(SCRIPT)
@@ -58,7 +58,7 @@ async def test_U136_hooks_are_quiet_lines_at_their_call_and_turn(
     await expect(call.get_by_text("Stop")).to_have_count(0)
 
 
-async def test_U136_a_failed_hook_is_visible_without_a_click(
+async def test_U130_a_failed_hook_is_visible_without_a_click(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     house = await emulated(SCRIPT)
@@ -73,7 +73,7 @@ async def test_U136_a_failed_hook_is_visible_without_a_click(
     await expect(call.get_by_text("broken")).to_be_visible()
 
 
-async def test_U137_tab_takes_a_suggested_message_and_enter_sends_it(
+async def test_U131_tab_takes_a_suggested_message_and_enter_sends_it(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await emulated(SCRIPT))
@@ -106,7 +106,7 @@ async def test_U137_tab_takes_a_suggested_message_and_enter_sends_it(
     await expect(desk.composer).not_to_be_focused()
 
 
-async def test_U137_on_a_phone_a_button_takes_the_suggested_message(
+async def test_U131_on_a_phone_a_button_takes_the_suggested_message(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await emulated(SCRIPT), phone=True)
@@ -118,7 +118,7 @@ async def test_U137_on_a_phone_a_button_takes_the_suggested_message(
     await expect(take).to_have_count(0)
 
 
-async def test_U138_the_card_of_an_agent_says_what_it_does(perform: Perform) -> None:
+async def test_U132_the_card_of_an_agent_says_what_it_does(perform: Perform) -> None:
     desk, puppet = await perform()
     given = {"description": "Look around", "prompt": "look", "subagent_type": "general-purpose"}
     use = {"type": "tool_use", "id": "toolu_a", "name": "Agent", "input": given}
@@ -137,7 +137,7 @@ async def test_U138_the_card_of_an_agent_says_what_it_does(perform: Perform) -> 
     await expect(card).to_contain_text("1.2 k tokens")
 
 
-async def test_U139_a_request_names_the_rule_that_asks_and_offers_no_lasting_approval(
+async def test_U133_a_request_names_the_rule_that_asks_and_offers_no_lasting_approval(
     perform: Perform,
 ) -> None:
     desk, puppet = await perform()

@@ -34,7 +34,7 @@ def add(house: House, folder: Path, name: str, label: str = "") -> Profile:
     return profile
 
 
-async def test_U146_a_profile_is_chosen_for_a_new_session_if_there_is_more_than_one(
+async def test_U138_a_profile_is_chosen_for_a_new_session_if_there_is_more_than_one(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     house = await emulated(SAYS)
@@ -69,7 +69,7 @@ async def test_U146_a_profile_is_chosen_for_a_new_session_if_there_is_more_than_
     assert len(sessions.rows) == 2
 
 
-async def test_U147_the_list_the_header_and_the_details_name_the_profile(
+async def test_U139_the_list_the_header_and_the_details_name_the_profile(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     house = await emulated(SAYS)
@@ -93,7 +93,7 @@ async def test_U147_the_list_the_header_and_the_details_name_the_profile(
     )
 
 
-async def test_U148_an_owner_adds_changes_and_removes_a_profile_in_the_settings(
+async def test_U140_an_owner_adds_changes_and_removes_a_profile_in_the_settings(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     house = await emulated(SAYS)
@@ -132,7 +132,7 @@ async def test_U148_an_owner_adds_changes_and_removes_a_profile_in_the_settings(
     await expect(guest.page.get_by_role("heading", name="Profiles")).to_have_count(0)
 
 
-async def test_U149_the_limits_and_the_usage_are_those_of_the_profile(
+async def test_U141_the_limits_and_the_usage_are_those_of_the_profile(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
     house = await emulated(SAYS)

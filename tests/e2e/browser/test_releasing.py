@@ -88,7 +88,7 @@ async def _released(page: Page) -> int:
     return int(await page.evaluate(OLDER))
 
 
-async def test_U156_few_items_are_held_after_scrolling_through_a_long_conversation_and_back(
+async def test_U145_few_items_are_held_after_scrolling_through_a_long_conversation_and_back(
     flooded: Flooded, visit: Visit
 ) -> None:
     desk = await _at_start(flooded, visit)
@@ -110,7 +110,7 @@ async def test_U156_few_items_are_held_after_scrolling_through_a_long_conversati
     )
 
 
-async def test_U156_nothing_moves_while_items_above_are_dropped(
+async def test_U145_nothing_moves_while_items_above_are_dropped(
     flooded: Flooded, visit: Visit
 ) -> None:
     desk = await _at_start(flooded, visit)

@@ -58,7 +58,7 @@ async def run(desk: Desk, region: Locator, command: str, words: str) -> None:
     await expect(rows(region)).to_contain_text(words)
 
 
-async def test_U130_a_command_runs_and_its_output_is_there_after_a_reload(
+async def test_U124_a_command_runs_and_its_output_is_there_after_a_reload(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await house_with(emulated)
@@ -82,7 +82,7 @@ async def test_U130_a_command_runs_and_its_output_is_there_after_a_reload(
     await expect(rows(region)).to_contain_text("second42")
 
 
-async def test_U130_the_page_is_hidden_without_the_flag_and_from_other_roles(
+async def test_U124_the_page_is_hidden_without_the_flag_and_from_other_roles(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await house_with(emulated, terminal=False)
@@ -98,7 +98,7 @@ async def test_U130_the_page_is_hidden_without_the_flag_and_from_other_roles(
     await expect(desk.page.get_by_role("main")).to_contain_text("This server offers no terminal.")
 
 
-async def test_U130_an_operator_has_no_terminal(emulated: Emulated, visit: Visit) -> None:
+async def test_U124_an_operator_has_no_terminal(emulated: Emulated, visit: Visit) -> None:
     house = await house_with(emulated)
     desk = await visit(house, role="operator")
     await desk.start("hello")
@@ -112,7 +112,7 @@ async def test_U130_an_operator_has_no_terminal(emulated: Emulated, visit: Visit
     await expect(desk.page.get_by_role("main")).to_contain_text("only owners have it")
 
 
-async def test_U131_the_end_of_the_shell_is_told_and_another_can_be_started(
+async def test_U125_the_end_of_the_shell_is_told_and_another_can_be_started(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await house_with(emulated))
@@ -135,7 +135,7 @@ async def test_U131_the_end_of_the_shell_is_told_and_another_can_be_started(
     await expect(desk.page.get_by_role("button", name="Start a shell")).to_be_visible()
 
 
-async def test_U132_tab_goes_to_the_shell_and_a_shown_key_leaves(
+async def test_U126_tab_goes_to_the_shell_and_a_shown_key_leaves(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await house_with(emulated))
@@ -158,7 +158,7 @@ async def test_U132_tab_goes_to_the_shell_and_a_shown_key_leaves(
     await desk.expect_words("You said: hello")
 
 
-async def test_U133_a_phone_has_keys_that_its_keyboard_lacks(
+async def test_U127_a_phone_has_keys_that_its_keyboard_lacks(
     emulated: Emulated, visit: Visit
 ) -> None:
     desk = await visit(await house_with(emulated), phone=True)
@@ -185,7 +185,7 @@ async def test_U133_a_phone_has_keys_that_its_keyboard_lacks(
     report.check()
 
 
-async def test_U134_a_lost_connection_is_shown_and_the_terminal_goes_on(
+async def test_U128_a_lost_connection_is_shown_and_the_terminal_goes_on(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await house_with(emulated, names=(NAME,))
@@ -212,7 +212,7 @@ OSC_LINK = r"\033]8;;https://evil.test/\033\\click\033]8;;\033\\"
 MARKUP = r"<img src=x onerror=\"document.title=1\"><script>document.title=1</script>"
 
 
-async def test_U135_escape_sequences_do_nothing_outside_of_the_terminal(
+async def test_U129_escape_sequences_do_nothing_outside_of_the_terminal(
     emulated: Emulated, visit: Visit
 ) -> None:
     house = await house_with(emulated)

@@ -24,7 +24,7 @@ def mode_of(profile: Profile) -> int:
 
 
 @pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)
-async def test_B120_two_profiles_write_their_sessions_into_their_own_folders_and_resume_there(
+async def test_B118_two_profiles_write_their_sessions_into_their_own_folders_and_resume_there(
     stage: Stage,
 ) -> None:
     profiles = [

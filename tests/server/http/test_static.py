@@ -56,7 +56,7 @@ async def test_a_file_that_is_not_there_is_never_the_page(files: StaticFiles, na
     assert (await files.file(asked(name))).status_code == 404
 
 
-async def test_B119_the_page_for_diagrams_is_a_sandbox_that_only_the_app_can_show(
+async def test_B117_the_page_for_diagrams_is_a_sandbox_that_only_the_app_can_show(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "diagram.html").write_bytes(b"x")
@@ -75,7 +75,7 @@ async def test_B119_the_page_for_diagrams_is_a_sandbox_that_only_the_app_can_sho
     ]
 
 
-def test_B119_the_built_page_for_diagrams_runs_only_its_own_script() -> None:
+def test_B117_the_built_page_for_diagrams_runs_only_its_own_script() -> None:
     page = (WEB_FOLDER / "diagram.html").read_text(encoding="utf-8")
     assert page.count("<script") == 1
     script = page[page.index('<script type="module">') + 22 : page.index("</script>")]

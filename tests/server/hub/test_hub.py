@@ -273,7 +273,7 @@ def test_a_page_that_would_not_join_is_refused(before: str) -> None:
     assert answer.code == "stale"
 
 
-def test_B135_released_items_get_no_changes_and_can_be_fetched_again() -> None:
+def test_B133_released_items_get_no_changes_and_can_be_fetched_again() -> None:
     paper = Paper(500)
     hub = hub_with(paper)
     robot = Robot(hub, "c", DOCUMENT, 400)
@@ -294,7 +294,7 @@ def test_B135_released_items_get_no_changes_and_can_be_fetched_again() -> None:
 
 
 @pytest.mark.parametrize("oldest", ["i10", "nothing", "i100"])
-def test_B135_a_window_never_grows_by_a_release(oldest: str) -> None:
+def test_B133_a_window_never_grows_by_a_release(oldest: str) -> None:
     hub = hub_with(Paper(500))
     hub.subscribe("c", DOCUMENT, window=400)
     (answer,) = hub.release("c", DOCUMENT, oldest)

@@ -78,7 +78,7 @@ def approval(**more: Any) -> Notice:
     return Notice(**{**fields, **more})
 
 
-async def test_B127_a_request_and_the_end_of_a_turn_reach_a_web_hook_with_a_link(
+async def test_B125_a_request_and_the_end_of_a_turn_reach_a_web_hook_with_a_link(
     phone: Phone, house: Served, receiver: HttpReceiver
 ) -> None:
     await add(phone, hook(receiver))
@@ -96,7 +96,7 @@ async def test_B127_a_request_and_the_end_of_a_turn_reach_a_web_hook_with_a_link
     assert int(done.body["notice"]) > int(asked.body["notice"])
 
 
-async def test_B127_ntfy_gets_its_topic_and_a_link_to_click(
+async def test_B125_ntfy_gets_its_topic_and_a_link_to_click(
     phone: Phone, house: Served, receiver: HttpReceiver
 ) -> None:
     channel = await add(phone, f"ntfy://u:{SECRET}@{receiver.authority}/my-topic", name="Phone")
@@ -110,7 +110,7 @@ async def test_B127_ntfy_gets_its_topic_and_a_link_to_click(
     assert "x-icon" not in got.headers  # It would be loaded from another server.
 
 
-async def test_B127_a_mailbox_gets_a_mail(phone: Phone, house: Served) -> None:
+async def test_B125_a_mailbox_gets_a_mail(phone: Phone, house: Served) -> None:
     async with SmtpReceiver() as smtp:
         address = f"mailto://127.0.0.1:{smtp.port}?mode=insecure&from=a@example.org"
         await add(phone, f"{address}&to=me@example.org", settings={"detail": "command"})
@@ -124,7 +124,7 @@ async def test_B127_a_mailbox_gets_a_mail(phone: Phone, house: Served) -> None:
     assert "deploy" in text
 
 
-async def test_B127_the_link_leads_to_the_public_address(
+async def test_B125_the_link_leads_to_the_public_address(
     tmp_path: Path, receiver: HttpReceiver, push: PushService
 ) -> None:
     address = Address(public_url="https://agents.example.org/fairlead")
@@ -138,7 +138,7 @@ async def test_B127_the_link_leads_to_the_public_address(
         assert message == "This channel works.\nhttps://agents.example.org/fairlead/"
 
 
-async def test_B127_a_channel_gets_its_kinds_and_no_more_of_a_command_than_allowed(
+async def test_B125_a_channel_gets_its_kinds_and_no_more_of_a_command_than_allowed(
     phone: Phone, receiver: HttpReceiver
 ) -> None:
     channel = await add(phone, hook(receiver), settings={"kinds": ["approval"]})
@@ -160,7 +160,7 @@ async def test_B127_a_channel_gets_its_kinds_and_no_more_of_a_command_than_allow
     assert len(receiver.received) == 3
 
 
-async def test_B127_in_its_quiet_hours_a_channel_gets_nothing(
+async def test_B125_in_its_quiet_hours_a_channel_gets_nothing(
     phone: Phone, house: Served, receiver: HttpReceiver
 ) -> None:
     minute = int(time.time() // 60)
@@ -177,7 +177,7 @@ async def test_B127_in_its_quiet_hours_a_channel_gets_nothing(
     assert receiver.received == []
 
 
-async def test_B128_an_address_is_never_shown_or_logged_again(
+async def test_B126_an_address_is_never_shown_or_logged_again(
     phone: Phone, house: Served, receiver: HttpReceiver, log_lines: io.StringIO
 ) -> None:
     channel = await add(phone, hook(receiver), name="Hook")
@@ -202,7 +202,7 @@ async def test_B128_an_address_is_never_shown_or_logged_again(
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
 
 
-async def test_B128_only_owners_manage_channels(
+async def test_B126_only_owners_manage_channels(
     house: Served, push: PushService, receiver: HttpReceiver
 ) -> None:
     for role in ("viewer", "approver", "operator"):
@@ -230,14 +230,14 @@ async def test_B128_only_owners_manage_channels(
     ],
     ids=lambda text: repr(text[:30]),
 )  # fmt: skip
-async def test_B129_an_address_that_acts_on_the_server_is_refused(phone: Phone, url: str) -> None:
+async def test_B127_an_address_that_acts_on_the_server_is_refused(phone: Phone, url: str) -> None:
     status, answer = await phone.call("/api/channels", {"url": url})
     assert (status, answer["code"]) == (400, "bad_message")
     assert "/etc/passwd" not in answer["message"]
     assert (await phone.call("/api/channels"))[1]["channels"] == []
 
 
-async def test_B130_a_failing_channel_is_tried_again_later_and_says_so(
+async def test_B128_a_failing_channel_is_tried_again_later_and_says_so(
     phone: Phone, receiver: HttpReceiver
 ) -> None:
     receiver.answer = lambda: "503 Busy"
@@ -253,7 +253,7 @@ async def test_B130_a_failing_channel_is_tried_again_later_and_says_so(
     assert (await phone.call("/api/channels/test", {"id": channel["id"]}))[0] == 404
 
 
-async def test_B130_what_a_service_refuses_is_given_up_and_said(
+async def test_B128_what_a_service_refuses_is_given_up_and_said(
     phone: Phone, receiver: HttpReceiver
 ) -> None:
     receiver.answer = lambda: "401 Unauthorized"
@@ -272,7 +272,7 @@ async def test_B130_what_a_service_refuses_is_given_up_and_said(
 @pytest.mark.parametrize(
     ("scheme", "field"), [("hassio", "notification_id"), ("bark", "id")], ids=["hassio", "bark"]
 )
-async def test_B130_a_service_that_can_replaces_the_last_message_of_a_session(
+async def test_B128_a_service_that_can_replaces_the_last_message_of_a_session(
     receiver: HttpReceiver, scheme: str, field: str
 ) -> None:
     sender = ChannelSender("http://localhost")
@@ -285,7 +285,7 @@ async def test_B130_a_service_that_can_replaces_the_last_message_of_a_session(
     assert other != first
 
 
-async def test_B131_a_service_that_does_not_answer_holds_nothing_up(
+async def test_B129_a_service_that_does_not_answer_holds_nothing_up(
     receiver: HttpReceiver,
 ) -> None:
     quick, patient = ChannelSender("", timeout_s=0.5), ChannelSender("")
@@ -306,7 +306,7 @@ async def test_B131_a_service_that_does_not_answer_holds_nothing_up(
     assert await found(is_sent)
 
 
-async def test_B131_a_service_that_cannot_be_reached_is_tried_later() -> None:
+async def test_B129_a_service_that_cannot_be_reached_is_tried_later() -> None:
     async with HttpReceiver() as gone:
         url = hook(gone)
     outcome = await ChannelSender("").send(target(url), "s", 1, approval(), 1.0)
@@ -333,7 +333,7 @@ async def test_without_apprise_the_answer_says_how_to_install_it(
         *("[safe](https://evil.example)", "<https://evil.example|safe>", "[safe][1]"),
     ],
 )
-def test_B127_words_of_a_model_call_nobody_and_hide_no_link(text: str) -> None:
+def test_B125_words_of_a_model_call_nobody_and_hide_no_link(text: str) -> None:
     title, body = message_of(approval(title=text, subject=text), "command", "https://x/s/1")
     for shown in (title, body.partition("\n")[0]):
         assert text not in shown

@@ -65,7 +65,7 @@ async def test_B93_a_kill_at_any_moment_neither_loses_nor_repeats_a_notice(
 
 
 @pytest.mark.parametrize(("moment", "times"), MOMENTS[3:], ids=[name for name, _ in MOMENTS[3:]])
-async def test_B130_a_kill_at_any_moment_loses_no_notice_to_a_channel_and_repeats_it_once_at_most(
+async def test_B128_a_kill_at_any_moment_loses_no_notice_to_a_channel_and_repeats_it_once_at_most(
     tmp_path: Path, moment: str, times: int
 ) -> None:
     async with HttpReceiver() as receiver:

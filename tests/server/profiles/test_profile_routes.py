@@ -43,7 +43,7 @@ def work(tmp_path: Path, **more: Any) -> dict[str, Any]:
     return {"name": "work", "config_dir": str(tmp_path / "w"), "env": {"MINE": SECRET}, **more}
 
 
-async def test_B124_an_owner_adds_changes_and_removes_a_profile(
+async def test_B122_an_owner_adds_changes_and_removes_a_profile(
     house: Served, tmp_path: Path
 ) -> None:
     status, answer = await ask(house, "/api/profiles", work(tmp_path, label=" Acme  Inc. "))
@@ -78,7 +78,7 @@ async def test_B124_an_owner_adds_changes_and_removes_a_profile(
         {"config_dir": "~"}, {"pass_env": ["A=B"]}, {"more": 1},
     ],
 )  # fmt: skip
-async def test_B124_a_wrong_profile_is_refused_in_words(
+async def test_B122_a_wrong_profile_is_refused_in_words(
     house: Served, tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     outside = {"config_dir": str(tmp_path)} if wrong == {"config_dir": "~"} else wrong
@@ -88,7 +88,7 @@ async def test_B124_a_wrong_profile_is_refused_in_words(
     assert (await ask(house, "/api/profiles"))[1]["profiles"] == []
 
 
-async def test_B124_a_profile_in_use_stays_and_its_sessions_stay_readable_without_it(
+async def test_B122_a_profile_in_use_stays_and_its_sessions_stay_readable_without_it(
     house: Served, tmp_path: Path
 ) -> None:
     files = {"AGENT_FILES": str(tmp_path / "w" / "projects")}
@@ -123,7 +123,7 @@ async def test_B124_a_profile_in_use_stays_and_its_sessions_stay_readable_withou
     assert (await client.intend("resume", session=session))["ok"]
 
 
-async def test_B126_the_bridge_and_schedules_start_sessions_in_a_profile(
+async def test_B124_the_bridge_and_schedules_start_sessions_in_a_profile(
     house: Served, tmp_path: Path
 ) -> None:
     await ask(house, "/api/profiles", work(tmp_path))

@@ -44,7 +44,7 @@ async def turns(stage: Stage, session: str, count: int = 1) -> None:
     )
 
 
-async def test_B120_a_session_gets_the_folder_and_the_variables_of_its_profile(
+async def test_B118_a_session_gets_the_folder_and_the_variables_of_its_profile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "the key of the server")
@@ -69,7 +69,7 @@ async def test_B120_a_session_gets_the_folder_and_the_variables_of_its_profile(
     assert stat.S_IMODE((tmp_path / "w").stat().st_mode) == 0o700
 
 
-def test_B120_a_profile_inherits_no_login_unless_it_is_named() -> None:
+def test_B118_a_profile_inherits_no_login_unless_it_is_named() -> None:
     parent = {"PATH": "/bin", "HTTPS_PROXY": "p", **dict.fromkeys(LOGIN_VARIABLES, "server")}
     profile = Profile(name="a", config_dir="/a", pass_env=("ANTHROPIC_AUTH_TOKEN",))
     child = profile_environment(profile, Options(), parent)
@@ -81,7 +81,7 @@ def test_B120_a_profile_inherits_no_login_unless_it_is_named() -> None:
     assert child["CLAUDE_CODE_OAUTH_TOKEN"] == "server"
 
 
-async def test_B120_resume_restart_effort_and_fork_stay_in_the_profile(tmp_path: Path) -> None:
+async def test_B118_resume_restart_effort_and_fork_stay_in_the_profile(tmp_path: Path) -> None:
     work, side = account(tmp_path, "work"), account(tmp_path, "side")
     async with Stage(tmp_path, cli=True, profiles=[work, side]) as stage:
         sessions = {
@@ -108,7 +108,7 @@ async def test_B120_resume_restart_effort_and_fork_stay_in_the_profile(tmp_path:
         assert not stage.projects.exists(), "nothing in the default folder"
 
 
-async def test_B120_a_session_continues_the_latest_of_its_own_profile(tmp_path: Path) -> None:
+async def test_B118_a_session_continues_the_latest_of_its_own_profile(tmp_path: Path) -> None:
     work = account(tmp_path, "work")
     async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
         session_file(stage.projects, "of the default", stage.project)
@@ -118,7 +118,7 @@ async def test_B120_a_session_continues_the_latest_of_its_own_profile(tmp_path: 
         assert (row.cli_session_id, row.profile) == (mine, "work")
 
 
-async def test_B121_an_unknown_profile_and_a_folder_that_cannot_be_used_are_refused_in_words(
+async def test_B119_an_unknown_profile_and_a_folder_that_cannot_be_used_are_refused_in_words(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a-file").write_text("")
@@ -134,7 +134,7 @@ async def test_B121_an_unknown_profile_and_a_folder_that_cannot_be_used_are_refu
         assert not stage.lobby("sessions")
 
 
-async def test_B122_terminal_sessions_of_every_profile_are_listed_searched_and_resumed_there(
+async def test_B120_terminal_sessions_of_every_profile_are_listed_searched_and_resumed_there(
     tmp_path: Path,
 ) -> None:
     work = account(tmp_path, "work")
@@ -161,7 +161,7 @@ async def test_B122_terminal_sessions_of_every_profile_are_listed_searched_and_r
         assert stage.registry.sessions.account_of(str(fork.result["session"])) == "work"
 
 
-async def test_B123_a_limit_of_one_profile_never_holds_the_queue_of_another(tmp_path: Path) -> None:
+async def test_B121_a_limit_of_one_profile_never_holds_the_queue_of_another(tmp_path: Path) -> None:
     work, clock = account(tmp_path, "work"), Clock()
     async with Stage(tmp_path, limits=LIMITS, clock=clock, profiles=[work]) as stage:
         assert (await stage.act(ContinueAtResetByDefault(on=True))).ok
@@ -182,7 +182,7 @@ async def test_B123_a_limit_of_one_profile_never_holds_the_queue_of_another(tmp_
         await stage.until(lambda: CONTINUE_TEXT in stage.prompts())
 
 
-async def test_B123_usage_is_summed_by_profile_for_sessions_and_for_files(tmp_path: Path) -> None:
+async def test_B121_usage_is_summed_by_profile_for_sessions_and_for_files(tmp_path: Path) -> None:
     work = account(tmp_path, "work")
     async with Stage(tmp_path, cli=True, profiles=[work]) as stage:
         session_file(Path(work.config_dir, "projects"), "in a terminal", stage.project)

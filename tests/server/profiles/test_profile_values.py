@@ -19,14 +19,14 @@ from fairlead.server.trust import TrustBook
 @pytest.mark.parametrize(
     "name", ["", "default", "a b", "a/b", "x" * 33, "a\u202eb", "a\u200b", "a\tb", "\x07"]
 )
-def test_B121_a_name_is_short_and_visible(name: str) -> None:
+def test_B119_a_name_is_short_and_visible(name: str) -> None:
     with pytest.raises(UsageError, match="name"):
         Profile(name=name, config_dir="/a")
     assert Profile(name="büro-2", config_dir="/a").shown == "büro-2"
 
 
 @pytest.mark.parametrize("folder", ["", "relative", "~/x", "/a/../b", "/a\n"])
-def test_B121_a_folder_is_an_absolute_path(folder: str) -> None:
+def test_B119_a_folder_is_an_absolute_path(folder: str) -> None:
     with pytest.raises(UsageError, match="absolute path"):
         Profile(name="a", config_dir=folder)
 
@@ -34,7 +34,7 @@ def test_B121_a_folder_is_an_absolute_path(folder: str) -> None:
 @pytest.mark.parametrize(
     "env", [{"A B": "1"}, {"CLAUDE_CONFIG_DIR": "/x"}, {"CLAUDECODE": "1"}, {"A": "secret\0"}]
 )
-def test_B121_a_variable_that_cannot_be_set_is_refused_without_its_value(
+def test_B119_a_variable_that_cannot_be_set_is_refused_without_its_value(
     env: dict[str, str],
 ) -> None:
     with pytest.raises(UsageError) as caught:
@@ -42,7 +42,7 @@ def test_B121_a_variable_that_cannot_be_set_is_refused_without_its_value(
     assert "secret" not in str(caught.value)
 
 
-def test_B121_two_profiles_have_separate_folders(tmp_path: Path) -> None:
+def test_B119_two_profiles_have_separate_folders(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "one")
     profiles = Profiles(default_folder=str(tmp_path / "default"))
@@ -82,14 +82,14 @@ def test_R29_a_change_that_cannot_be_stored_is_refused_and_not_used(tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '[{"name": "a"}]', "[" * 5_000])
-def test_B121_a_damaged_file_has_no_profiles(tmp_path: Path, content: str) -> None:
+def test_B119_a_damaged_file_has_no_profiles(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
     profiles = Profiles()
     profiles.load(tmp_path / FILE)
     assert profiles.all() == ()
 
 
-def test_B121_serve_toml_defines_profiles(tmp_path: Path) -> None:
+def test_B119_serve_toml_defines_profiles(tmp_path: Path) -> None:
     (tmp_path / "serve.toml").write_text(
         '[profiles.work]\nconfig_dir = "~/.claude-work"\nlabel = "Acme Inc."\n'
         'env = { TEAM = "blue" }\npass_env = ["OTEL_*"]\n'
@@ -110,13 +110,13 @@ def test_B121_serve_toml_defines_profiles(tmp_path: Path) -> None:
         '[profiles.a]\nconfig_dir = "/x"\npass_env = ["A=B"]',
     ],
 )  # fmt: skip
-def test_B121_a_wrong_profile_in_serve_toml_stops_the_start(tmp_path: Path, text: str) -> None:
+def test_B119_a_wrong_profile_in_serve_toml_stops_the_start(tmp_path: Path, text: str) -> None:
     (tmp_path / "serve.toml").write_text(text)
     with pytest.raises(UsageError, match=r"serve\.toml"):
         read_settings(tmp_path)
 
 
-def test_B120_the_users_own_settings_of_one_profile_are_a_projects_for_another(
+def test_B118_the_users_own_settings_of_one_profile_are_a_projects_for_another(
     tmp_path: Path,
 ) -> None:
     (tmp_path / ".claude").mkdir()

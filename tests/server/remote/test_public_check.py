@@ -27,7 +27,7 @@ async def findings(server: ProxiedServer, data: Path | None = None) -> list[tupl
 
 
 @pytest.mark.parametrize("path", ["/fairlead", ""], ids=["path", "root"])
-async def test_B132_the_recipe_has_no_problem(tmp_path: Path, path: str) -> None:
+async def test_B130_the_recipe_has_no_problem(tmp_path: Path, path: str) -> None:
     async with proxied_server("nginx", path, tmp_path) as server:
         found = await findings(server)
         assert [good for good, _ in found] == [True, True, True], found
@@ -44,7 +44,7 @@ async def test_B132_the_recipe_has_no_problem(tmp_path: Path, path: str) -> None
     ],
     ids=["host", "upgrade", "forged"],
 )
-async def test_B132_a_mistake_is_named_with_its_remedy(
+async def test_B130_a_mistake_is_named_with_its_remedy(
     tmp_path: Path, without: tuple[str, ...], number: int, words: str
 ) -> None:
     async with proxied_server("nginx", "/fairlead", tmp_path, without=without) as server:
@@ -55,14 +55,14 @@ async def test_B132_a_mistake_is_named_with_its_remedy(
         assert words in found[number][1]
 
 
-async def test_B132_a_proxy_that_is_not_trusted_is_named(tmp_path: Path) -> None:
+async def test_B130_a_proxy_that_is_not_trusted_is_named(tmp_path: Path) -> None:
     async with proxied_server("nginx", "", tmp_path, trusted=()) as server:
         good, text = (await findings(server))[2]
         assert not good
         assert text.endswith("Start the server with --trusted-proxy 127.0.0.1.")
 
 
-async def test_B132_another_server_and_no_server_are_recognized(tmp_path: Path) -> None:
+async def test_B130_another_server_and_no_server_are_recognized(tmp_path: Path) -> None:
     async with proxied_server("nginx", "", tmp_path) as server:
         other = tmp_path / "other"
         other.mkdir()
@@ -83,7 +83,7 @@ async def test_B132_another_server_and_no_server_are_recognized(tmp_path: Path) 
         assert "cannot be reached from here" in text
 
 
-async def test_B132_only_a_reader_of_the_data_folder_gets_an_answer(served: Served) -> None:
+async def test_B130_only_a_reader_of_the_data_folder_gets_an_answer(served: Served) -> None:
     own = DeviceKeys.stored_in(served.service.store.folder / "device-secret")
     now, origin = time.time(), served.base
     for keys, at, status in ((own, now, 200), (own, now - 120, 401), (DeviceKeys(), now, 401)):

@@ -124,7 +124,7 @@ async def test_a_batch_is_stored_folded_and_published_as_one() -> None:
     await live.close()
 
 
-async def test_B134_one_event_that_sets_fields_in_steps_is_published_as_one_set() -> None:
+async def test_B132_one_event_that_sets_fields_in_steps_is_published_as_one_set() -> None:
     gate = Gate()
     gate.open.set()
     frames: list[Sequence[Change]] = []

@@ -27,7 +27,7 @@ async def _started(
     ("version", "hooks", "suggestions"),
     [("2.1.38", False, False), ("2.1.120", True, False), ("2.1.325", True, True)],
 )
-async def test_B118_extra_lines_are_enabled_where_the_cli_has_them(
+async def test_B116_extra_lines_are_enabled_where_the_cli_has_them(
     version: str, hooks: bool, suggestions: bool, tmp_path: Path
 ) -> None:
     flags, request = await _started(tmp_path, version)
@@ -37,7 +37,7 @@ async def test_B118_extra_lines_are_enabled_where_the_cli_has_them(
     assert request["agentProgressSummaries"] is True  # Old versions ignore the field.
 
 
-async def test_B118_suggestions_can_be_turned_off(tmp_path: Path) -> None:
+async def test_B116_suggestions_can_be_turned_off(tmp_path: Path) -> None:
     policy = Policy(roots=(tmp_path,), suggestions=False)
     flags, _ = await _started(tmp_path, policy=policy)
     assert "--include-hook-events" in flags

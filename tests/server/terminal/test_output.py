@@ -6,7 +6,7 @@ from fairlead.server.terminal.output.scrollback import Scrollback
 from fairlead.server.terminal.output.viewer import PIECE, WINDOW, Viewer
 
 
-def test_B112_the_buffer_keeps_the_last_bytes_and_begins_with_a_line() -> None:
+def test_B110_the_buffer_keeps_the_last_bytes_and_begins_with_a_line() -> None:
     buffer = Scrollback(20)
     buffer.add(b"first line\n")
     assert (buffer.start, buffer.end) == (0, 11)
@@ -18,7 +18,7 @@ def test_B112_the_buffer_keeps_the_last_bytes_and_begins_with_a_line() -> None:
     assert (buffer.start, buffer.end) == (1_003, 1_023)
 
 
-def test_B112_a_piece_is_either_replay_or_live() -> None:
+def test_B110_a_piece_is_either_replay_or_live() -> None:
     buffer = Scrollback(1_000)
     buffer.add(b"old")
     viewer = Viewer(buffer, 0)
@@ -31,7 +31,7 @@ def test_B112_a_piece_is_either_replay_or_live() -> None:
     assert viewer.next() is None
 
 
-def test_B112_an_offset_of_another_shell_begins_with_what_is_stored() -> None:
+def test_B110_an_offset_of_another_shell_begins_with_what_is_stored() -> None:
     buffer = Scrollback(1_000)
     buffer.add(b"here")
     for offset in (-1, 5, 10**9):
@@ -40,7 +40,7 @@ def test_B112_an_offset_of_another_shell_begins_with_what_is_stored() -> None:
         assert (piece.offset, piece.data, piece.lost) == (0, b"here", 0)
 
 
-def test_B113_a_client_gets_a_window_and_then_must_acknowledge() -> None:
+def test_B111_a_client_gets_a_window_and_then_must_acknowledge() -> None:
     buffer = Scrollback(10 * WINDOW)
     viewer = Viewer(buffer, 0)
     buffer.add(b"x" * (3 * WINDOW))
@@ -57,7 +57,7 @@ def test_B113_a_client_gets_a_window_and_then_must_acknowledge() -> None:
     assert viewer.next() is not None
 
 
-def test_B113_a_client_is_told_how_much_it_missed() -> None:
+def test_B111_a_client_is_told_how_much_it_missed() -> None:
     buffer = Scrollback(1_000)
     viewer = Viewer(buffer, 0)
     buffer.add(b"x" * 5_000)

@@ -1,4 +1,4 @@
-"""Terminals with a real shell on a real server (docs/server.md, B110 …)."""
+"""Terminals with a real shell on a real server (docs/server.md, B108 …)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def intents_about(session: str, terminal: str) -> dict[str, dict[str, Any]]:
     return {"open_terminal": {"session": session}, "close_terminal": {"terminal": terminal}}
 
 
-async def test_B110_without_the_flag_there_is_no_terminal(served: Served) -> None:
+async def test_B108_without_the_flag_there_is_no_terminal(served: Served) -> None:
     client = await served.client()
     lobby = await client.hear("snapshot", document="lobby")
     assert lobby["state"]["server"]["terminal"] is False
@@ -102,7 +102,7 @@ async def test_B110_without_the_flag_there_is_no_terminal(served: Served) -> Non
     assert await audit(served, session) == []
 
 
-async def test_B111_a_shell_runs_in_the_folder_of_the_session(with_terminals: Served) -> None:
+async def test_B109_a_shell_runs_in_the_folder_of_the_session(with_terminals: Served) -> None:
     client = await with_terminals.client()
     assert (await client.hear("snapshot", document="lobby"))["state"]["server"]["terminal"] is True
     session = await client.new_session()
@@ -119,7 +119,7 @@ async def test_B111_a_shell_runs_in_the_folder_of_the_session(with_terminals: Se
     assert "\nnever" not in screen.text
 
 
-async def test_B111_the_folder_must_still_be_allowed(with_terminals: Served) -> None:
+async def test_B109_the_folder_must_still_be_allowed(with_terminals: Served) -> None:
     client = await with_terminals.client()
     session = await client.new_session()
     with_terminals.project.rename(with_terminals.project.with_name("moved"))
@@ -144,7 +144,7 @@ async def test_R28_the_shell_gets_no_secret_of_the_server(
         assert f"HOME={tmp_path}" in text
 
 
-async def test_B112_a_reload_and_a_second_device_get_the_output_again(
+async def test_B110_a_reload_and_a_second_device_get_the_output_again(
     with_terminals: Served,
 ) -> None:
     client = await with_terminals.client()
@@ -174,7 +174,7 @@ async def test_B112_a_reload_and_a_second_device_get_the_output_again(
     assert "second42" not in rest.text
 
 
-async def test_B112_the_stored_output_is_bounded(tmp_path: Path) -> None:
+async def test_B110_the_stored_output_is_bounded(tmp_path: Path) -> None:
     limits = replace(PATIENT, terminal_scrollback_bytes=20_000)
     async with serving(tmp_path, limits, terminal=True) as served:
         client = await served.client()
@@ -189,7 +189,7 @@ async def test_B112_the_stored_output_is_bounded(tmp_path: Path) -> None:
         assert "20000" in lines
 
 
-async def test_B113_a_flood_waits_for_a_client_that_draws_and_loses_nothing(
+async def test_B111_a_flood_waits_for_a_client_that_draws_and_loses_nothing(
     with_terminals: Served,
 ) -> None:
     client = await with_terminals.client()
@@ -200,7 +200,7 @@ async def test_B113_a_flood_waits_for_a_client_that_draws_and_loses_nothing(
     assert numbers[-199_999:] == list(range(2, 200_001))  # A prompt may precede the 1.
 
 
-async def test_B113_a_client_that_does_not_draw_stops_neither_the_shell_nor_others(
+async def test_B111_a_client_that_does_not_draw_stops_neither_the_shell_nor_others(
     with_terminals: Served,
 ) -> None:
     client = await with_terminals.client()
@@ -221,7 +221,7 @@ async def test_B113_a_client_that_does_not_draw_stops_neither_the_shell_nor_othe
     assert piece["lost"] > 2_000_000
 
 
-async def test_B113_yes_leaves_the_server_responsive_and_ctrl_c_works(
+async def test_B111_yes_leaves_the_server_responsive_and_ctrl_c_works(
     with_terminals: Served,
 ) -> None:
     client = await with_terminals.client()
@@ -234,7 +234,7 @@ async def test_B113_yes_leaves_the_server_responsive_and_ctrl_c_works(
     await screen.run("echo after$((40+2))", "after42\r\n")
 
 
-async def test_B113_input_that_nobody_reads_is_refused(with_terminals: Served) -> None:
+async def test_B111_input_that_nobody_reads_is_refused(with_terminals: Served) -> None:
     client = await with_terminals.client()
     screen = await open_terminal(client, await client.new_session())
     await screen.run("stty raw -echo; echo wait$((40+2)); sleep 600", "wait42")
@@ -244,7 +244,7 @@ async def test_B113_input_that_nobody_reads_is_refused(with_terminals: Served) -
     assert (problem["code"], "does not read" in problem["message"]) == ("too_large", True)
 
 
-async def test_B114_terminals_are_limited_by_session_and_by_server(tmp_path: Path) -> None:
+async def test_B112_terminals_are_limited_by_session_and_by_server(tmp_path: Path) -> None:
     limits = replace(PATIENT, terminals=3, terminals_per_session=2)
     async with serving(tmp_path, limits, terminal=True) as served:
         client = await served.client()
@@ -262,7 +262,7 @@ async def test_B114_terminals_are_limited_by_session_and_by_server(tmp_path: Pat
         await open_terminal(client, second)
 
 
-async def test_B115_the_exit_code_is_shown_and_another_can_be_started(
+async def test_B113_the_exit_code_is_shown_and_another_can_be_started(
     with_terminals: Served,
 ) -> None:
     client = await with_terminals.client()
@@ -282,7 +282,7 @@ async def test_B115_the_exit_code_is_shown_and_another_can_be_started(
 
 
 @pytest.mark.parametrize("way", ["close", "exit", "delete", "stop"])
-async def test_B115_nothing_that_the_shell_started_is_left(tmp_path: Path, way: str) -> None:
+async def test_B113_nothing_that_the_shell_started_is_left(tmp_path: Path, way: str) -> None:
     limits = replace(PATIENT, delete_undo_s=0.1)
     async with serving(tmp_path, limits, terminal=True) as served:
         client = await served.client()
@@ -304,7 +304,7 @@ async def test_B115_nothing_that_the_shell_started_is_left(tmp_path: Path, way: 
     await until(lambda: not processes(mark))
 
 
-async def test_B116_only_owners_have_terminals(with_terminals: Served) -> None:
+async def test_B114_only_owners_have_terminals(with_terminals: Served) -> None:
     owner = await with_terminals.client()
     session = await owner.new_session()
     screen = await open_terminal(owner, session)
@@ -348,7 +348,7 @@ async def test_R28_a_revoked_owner_loses_its_terminals_at_once(with_terminals: S
     assert (details["terminal"], details["reason"]) == (own.terminal, "revoked")
 
 
-async def test_B117_the_audit_says_who_opened_joined_and_ended_a_terminal(
+async def test_B115_the_audit_says_who_opened_joined_and_ended_a_terminal(
     with_terminals: Served,
 ) -> None:
     first, second = await with_terminals.client(), await with_terminals.client()

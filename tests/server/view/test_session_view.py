@@ -81,7 +81,7 @@ def test_B36_changes_lead_to_what_a_snapshot_holds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", all_streams())
-def test_B134_what_is_cut_for_clients_leaves_merged_changes_merged(name: str) -> None:
+def test_B132_what_is_cut_for_clients_leaves_merged_changes_merged(name: str) -> None:
     transcript = Transcript()
     source = SessionView(transcript, Policy(), SMALL)
     told = stream(name)

@@ -1,4 +1,4 @@
-"""How `fairlead doctor` asks through a proxy what the server sees of a request (B132). Pure.
+"""How `fairlead doctor` asks through a proxy what the server sees of a request (B130). Pure.
 
 The ticket of a question and the proof in its answer are signed with a key that is derived from the
 secret in the data folder. So only a program that can read the data folder gets an answer, and it

@@ -1,4 +1,4 @@
-"""The route that tells `fairlead doctor` how a request arrived here through a proxy (B132)."""
+"""The route that tells `fairlead doctor` how a request arrived here through a proxy (B130)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Routes for channels: list, add, change, test and remove them. Only for owners.
 
 A channel belongs to the server. Its address is accepted and never sent to a client again: clients
-see the service, the scheme and the name that the owner gave it (B128).
+see the service, the scheme and the name that the owner gave it (B126).
 """
 
 from __future__ import annotations

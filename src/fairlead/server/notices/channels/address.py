@@ -1,4 +1,4 @@
-"""The address of a channel: checked before it is stored, and never shown again (B128). Pure.
+"""The address of a channel: checked before it is stored, and never shown again (B126). Pure.
 
 An address such as `ntfys://token@ntfy.example.org/topic` contains a password, a token or a secret
 topic. Clients see only its scheme. Some of Apprise's services act on the server's own machine, or
