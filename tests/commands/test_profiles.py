@@ -96,8 +96,8 @@ def test_B123_doctor_finds_shared_folders_wrong_settings_and_an_open_file(tmp_pa
     (data / "profiles.json").write_text("[]")
     (data / "profiles.json").chmod(0o644)
     (data / "serve.toml").write_text(
-        f'[profiles.a]\nconfig_dir = "{tmp_path}/work"\npass_env = ["MISSING_ONE"]\n'
-        f'[profiles.b]\nconfig_dir = "{tmp_path}/work/inside"\n'
+        f'[profiles.a]\nconfig_dir = "{tmp_path}/office"\npass_env = ["MISSING_ONE"]\n'
+        f'[profiles.b]\nconfig_dir = "{tmp_path}/office/inside"\n'
     )
     checked = doctor(tmp_path, data, env)
     assert "must not be the same or inside each other" in checked.stdout

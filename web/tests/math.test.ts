@@ -46,7 +46,7 @@ test.each([
   expect(formulas(text)).toEqual([]);
 });
 
-test("letter by letter and at once are the same", () => {
+test("one character at a time gives the same as all at once", () => {
   const text = "One $x^2$ and:\n\n$$\n\\frac{a}{b}\n= c\n$$\n\n- a\n\n\\[ y = 1 \\]\n\nIt costs $5.\n";
   const growing = new GrowingMarkdown(true);
   for (let end = 1; end < text.length; end += 1) growing.update(text.slice(0, end), false);
