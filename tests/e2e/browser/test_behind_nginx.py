@@ -108,7 +108,7 @@ async def test_U114_a_phone_pairs_streams_approves_uploads_and_survives_an_outag
     await expect(offline).to_be_visible(timeout=PATIENCE_MS)
     await desk.expect_words("Answer to: see this")
     await nginx.start(desk.house.service.port)
-    await desk.page.get_by_role("button", name="Retry now").click()
+    await desk.retry_connection()
     await expect(offline).to_have_count(0, timeout=PATIENCE_MS)
     await desk.say("back again")
     await desk.expect_words("Answer to: back again")

@@ -37,7 +37,7 @@ def lost(desk: Desk) -> Locator:
 
 async def reconnect(cable: Cable, desk: Desk) -> None:
     cable.mend()
-    await desk.page.get_by_role("button", name="Retry now").click()
+    await desk.retry_connection()
     await expect(lost(desk)).to_have_count(0, timeout=PATIENCE_MS)
 
 

@@ -76,10 +76,8 @@ async def die_and_come_back(serving: Serving, desk: Desk, written: str) -> None:
     await expect(gone).to_be_visible(timeout=PATIENCE_MS)
     await desk.say(written)
     await serving.start()
-    again = desk.page.get_by_role("button", name="Retry now")
     await expect(gone.or_(desk.page.get_by_text("process ended")).first).to_be_visible()
-    # It would retry by itself, only later. If it just did, the button is gone.
-    await again.evaluate_all("buttons => buttons.forEach((button) => button.click())")
+    await desk.retry_connection()
     await expect(gone).to_have_count(0, timeout=PATIENCE_MS)
 
 

@@ -113,7 +113,7 @@ async def test_U91_a_late_answer_closes_only_the_form_that_it_belongs_to(
         second = main.get_by_role("textbox", name="Comment on line 51", exact=True)
         await second.fill("And here?")
         cable.mend()
-        await desk.page.get_by_role("button", name="Retry now").click()
+        await desk.retry_connection()
         await expect(main.get_by_role("article").filter(has_text="Why?")).to_be_visible()
         await expect(lost).to_have_count(0)
         await expect(second).to_have_value("And here?")
