@@ -293,7 +293,7 @@ def test_R9_what_a_client_can_ask_for_is_a_closed_list() -> None:
     kinds = sorted(each.__struct_config__.tag for each in FromClient.__args__)
     about_terminals = ["ack", "attach", "detach", "input", "list", "size"]  # Owners only (R28).
     assert kinds == [
-        "ack", "close", "fetch", "greet", "hello", "intent", "look", "open",
+        "ack", "close", "fetch", "greet", "hello", "intent", "look", "open", "release",
         *(f"terminal_{kind}" for kind in about_terminals),
     ]  # fmt: skip
 

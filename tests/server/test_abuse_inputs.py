@@ -44,7 +44,7 @@ KNOWN_FLAGS = {
     "--effort", "--permission-mode", "--session-id", "--resume", "--max-turns", "--max-budget-usd",
     "--include-partial-messages", "--replay-user-messages", "--print", "-p", "--continue",
     "--fork-session", "--resume-session-at", "--setting-sources", "--disallowedTools",
-    "--allowedTools", "--mcp-config",
+    "--allowedTools", "--mcp-config", "--include-hook-events", "--prompt-suggestions",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from fairlead.commands.serving.profile_checks import check_profiles
 from fairlead.commands.serving.public_check import check_public_url
 from fairlead.commands.serving.settings import read_settings
 from fairlead.commands.terminal import Style
-from fairlead.errors import AgentNotFound, FairleadError
+from fairlead.errors import AgentNotFound, FairleadError, UsageError
 from fairlead.host.options import agent
 from fairlead.server.notices.channel_check import check_channels
 from fairlead.server.notices.push_check import check_push
@@ -58,7 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _public(url: str | None, data: Path) -> list[tuple[bool, str]]:
-    url = url or read_settings(data).public_url
+    if url is None:
+        try:
+            url = read_settings(data).public_url
+        except UsageError:
+            return []  # The check of the profiles reports what is wrong with the file.
     return asyncio.run(check_public_url(url, data)) if url is not None else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,21 @@ async def test_B112_terminals_are_limited_by_session_and_by_server(tmp_path: Pat
         closed = await client.intend("close_terminal", terminal=screens[0].terminal)
         assert closed["ok"]
         await open_terminal(client, second)
+
+
+async def test_B109_the_shell_ignores_no_signal_that_the_server_was_started_to_ignore(
+    with_terminals: Served,
+) -> None:
+    """`nohup` and scripts that start a server in the background ignore SIGHUP and SIGINT."""
+    client = await with_terminals.client()
+    session = await client.new_session()
+    before = {n: signal.signal(n, signal.SIG_IGN) for n in (signal.SIGHUP, signal.SIGQUIT)}
+    try:
+        screen = await open_terminal(client, session)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    await screen.run("grep SigIgn /proc/self/status", "SigIgn:\t0000000000000000")
 
 
 async def test_B113_the_exit_code_is_shown_and_another_can_be_started(

@@ -13,12 +13,15 @@ import signal
 import sys
 import termios
 
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+"""Python ignores the first two, and `nohup` or a script in the background the others. Ignored signals
+are inherited, and in a shell Ctrl-C must work however the server was started."""
+
 
 def main() -> None:
     """Acquire the terminal and execute the shell."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    # Python ignores these two, and ignored signals are inherited.
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    for number in IGNORED:
         signal.signal(number, signal.SIG_DFL)
     os.execv(sys.argv[1], [sys.argv[1]])
 
