@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -70,7 +70,7 @@ class Stage:
         self._n = 0
         self._client = uuid.uuid4().hex
 
-    async def __aenter__(self) -> Stage:
+    async def __aenter__(self) -> Self:
         await self.store.start()
         options = Options(agent=self.agent, graces=QUICK, control_timeout=30.0)
         self.registry = Registry(
@@ -82,8 +82,12 @@ class Stage:
             cli=self.cli,
             clock=self.clock,
         )
+        await self.prepare()
         await self.registry.start()
         return self
+
+    async def prepare(self) -> None:
+        """For subclasses: add what listens to sessions, before they are recovered."""
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.registry.close()
