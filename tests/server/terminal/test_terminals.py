@@ -275,7 +275,12 @@ async def test_B109_the_shell_ignores_no_signal_that_the_server_was_started_to_i
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    await screen.run("grep SigIgn /proc/self/status", "SigIgn:\t0000000000000000")
+    await screen.type("grep SigIgn /proc/self/status; echo end$((40+2))\n")
+    text = await screen.until("end42\r\n")
+    mask = re.search(r"SigIgn:\s+([0-9a-f]+)", text)
+    assert mask is not None, text
+    names = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+    assert [n.name for n in names if int(mask[1], 16) & 1 << (n - 1)] == []
 
 
 async def test_B113_the_exit_code_is_shown_and_another_can_be_started(
