@@ -113,8 +113,10 @@ async def test_B109_a_shell_runs_in_the_folder_of_the_session(with_terminals: Se
     await client.say(type="terminal_size", terminal=screen.terminal, cols=120, rows=40)
     await screen.run("stty size", "40 120\r\n")
     await screen.run("tty", "/dev/pts/")
-    # Ctrl-C interrupts the program in the foreground, so the shell has a controlling terminal.
-    await screen.run("echo wait$((40+2)); sleep 600; echo never", "wait42\r\n")
+    # Ctrl-C interrupts the program in the foreground, so the shell has a controlling terminal. The
+    # program itself says that it runs: before that the shell may still be the foreground.
+    program = "sh -c 'echo wait$((40+2)); exec sleep 600'; echo never"
+    await screen.run(program, "wait42\r\n")
     await screen.type("\x03")
     await screen.run("echo after$((40+2))", "after42\r\n")
     assert "\nnever" not in screen.text
