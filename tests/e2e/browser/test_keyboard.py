@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
-from playwright.async_api import expect
+from playwright.async_api import WebSocketRoute, expect
 
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.house import House
 from tests.e2e.browser.keyboard import Keys
 from tests.e2e.browser.scripts import ask, named, question, say, scene, use
+from tests.waiting import until
 
 HELLO = scene(None, say("You said: {{prompt}}"))
 MAKING = scene(
@@ -186,6 +188,50 @@ async def test_the_inbox_is_worked_off(emulated: Emulated, visit: Visit) -> None
     finished = desk.page.get_by_role("region", name="Finished")
     await expect(finished.get_by_role("link")).to_have_count(2)
     assert (desk.house.project / "made.txt").exists()
+
+
+async def test_a_late_list_does_not_close_the_form_of_the_next_request(
+    emulated: Emulated, visit: Visit
+) -> None:
+    desk = await visit(await workshop(emulated), role=None)
+    late: list[str | bytes] | None = None
+
+    def connect(page: WebSocketRoute) -> None:
+        server = page.connect_to_server()
+
+        def deliver(message: str | bytes) -> None:
+            if late is not None and json.loads(message).get("document") == "lobby":
+                late.append(message)
+            else:
+                page.send(message)
+
+        server.on_message(deliver)
+
+    await desk.page.route_web_socket(re.compile("^ws"), connect)
+    await desk.sign_in()
+    keys = Keys(desk)
+    for prompt in ("make one", "make two"):
+        await desk.start(prompt)
+        await expect(desk.decision).to_be_visible()
+    await desk.page.goto(f"{desk.house.base}/inbox")
+    rows = desk.page.get_by_role("main").locator("ol > li")
+    await expect(rows).to_have_count(2)
+    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
+    await expect(allow).to_be_enabled()
+    late = []
+    await keys.press("a")
+    await expect(rows).to_have_count(1)
+    await expect(allow).to_be_enabled()
+    await keys.press("r")
+    await keys.write("Once is ")
+    # The server's answer has come by now: the list still shows the request that was answered.
+    made = desk.house.project / "made.txt"
+    await until(made.exists)
+    assert late
+    await keys.write("enough.")
+    await expect(rows).to_have_count(1)
+    await keys.press("Enter")
+    await expect(rows).to_have_count(0)
 
 
 async def test_the_palette_finds_sessions_and_actions(emulated: Emulated, visit: Visit) -> None:
