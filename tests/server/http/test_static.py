@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from starlette.requests import Request
 from fairlead.server.http.static import WEB_FOLDER, StaticFiles
 
 
-def asked(name: str) -> Request:
-    return Request({"type": "http", "method": "GET", "headers": [], "path_params": {"name": name}})
+def asked(name: str, **headers: str) -> Request:
+    given = [(key.replace("_", "-").encode(), value.encode()) for key, value in headers.items()]
+    return Request(
+        {"type": "http", "method": "GET", "headers": given, "path_params": {"name": name}}
+    )
 
 
 @pytest.fixture
@@ -49,6 +53,29 @@ async def test_B31_the_page_is_asked_for_anew_for_every_address_of_the_app(
         answer = await files.file(asked(name))
         assert answer.headers["content-type"].startswith("text/html")
         assert answer.headers.get("cache-control", "no-cache") == "no-cache"
+
+
+@pytest.mark.parametrize("accepts", ["", "br", "gzip, deflate, br"])
+async def test_B135_texts_are_compressed_for_browsers_that_accept_it(
+    tmp_path: Path, accepts: str
+) -> None:
+    text = b"a line of script\n" * 200
+    for name in ("app.js", "app.css", "exported.html", "font.woff2", "picture.png"):
+        (tmp_path / name).write_bytes(text)
+    (tmp_path / "small.js").write_bytes(b"x")
+    files = StaticFiles(tmp_path)
+    for name in ("app.js", "app.css", "exported.html"):
+        for _ in range(2):
+            answer = await files.file(asked(name, accept_encoding=accepts))
+            compressed = answer.headers.get("content-encoding") == "gzip"
+            assert compressed is ("gzip" in accepts)
+            body = bytes(answer.body)
+            assert (gzip.decompress(body) if compressed else body) == text
+            assert answer.headers["content-length"] == str(len(body))
+            assert answer.headers["vary"] == "accept-encoding"
+    for name in ("font.woff2", "picture.png", "small.js"):
+        answer = await files.file(asked(name, accept_encoding=accepts))
+        assert "content-encoding" not in answer.headers
 
 
 @pytest.mark.parametrize("name", ["sw.js.map", "../secret.txt", "assets/none.js"])

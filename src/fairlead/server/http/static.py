@@ -4,11 +4,16 @@ Browsers may cache files with a hash in their name forever, and the service work
 app checks for a new worker once the server has proved its identity; the browser must not check at
 each reload, when any program may listen at the server's address. The page itself is never cached.
 Nothing here needs a token: the files contain no secret, and the page must load before it can pair.
+For the same reason they can be compressed: a secret next to text that a stranger chooses could be
+guessed from the compressed size (BREACH), so responses of the API are never compressed.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import mimetypes
+from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.requests import Request
@@ -43,16 +48,52 @@ DIAGRAM_CACHED = "max-age=86400"
 """The page for diagrams is large, and an older one draws them as well."""
 
 
+COMPRESSED = frozenset({".css", ".html", ".js", ".svg", ".webmanifest"})
+"""Fonts and pictures are compressed already."""
+
+SMALLEST_COMPRESSED = 1_000
+"""A smaller file fits into one packet anyway."""
+
+
+@dataclass(slots=True)
+class _File:
+    """One file of the web app."""
+
+    content: bytes
+    kind: str
+    compresses: bool
+    gzipped: bytes | None = None
+    """Its compressed form, once a browser has requested it."""
+
+    async def response(self, request: Request, headers: dict[str, str]) -> Response:
+        """The file, compressed for a browser that accepts it."""
+        if not self.compresses:
+            return Response(self.content, media_type=self.kind, headers=headers)
+        headers = {**headers, "vary": "accept-encoding"}
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(self.content, media_type=self.kind, headers=headers)
+        if self.gzipped is None:
+            # In a thread: the page for diagrams takes a tenth of a second.
+            self.gzipped = await asyncio.to_thread(gzip.compress, self.content, 6, mtime=0)
+        headers["content-encoding"] = "gzip"
+        return Response(self.gzipped, media_type=self.kind, headers=headers)
+
+
 class StaticFiles:
     """The files of one folder, read once."""
 
     def __init__(self, folder: Path = WEB_FOLDER) -> None:
-        self._files: dict[str, tuple[bytes, str]] = {}
+        self._files: dict[str, _File] = {}
         for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
             if path.is_file():
-                kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
-                name = path.relative_to(folder).as_posix()
-                self._files[name] = (path.read_bytes(), kind or "application/octet-stream")
+                content = path.read_bytes()
+                self._files[path.relative_to(folder).as_posix()] = _File(
+                    content=content,
+                    kind=TYPES.get(path.suffix)
+                    or mimetypes.guess_type(path.name)[0]
+                    or "application/octet-stream",
+                    compresses=path.suffix in COMPRESSED and len(content) >= SMALLEST_COMPRESSED,
+                )
 
     @property
     def built(self) -> bool:
@@ -65,7 +106,7 @@ class StaticFiles:
             return self._worker(request)
         if not self.built:
             return HTMLResponse(NOT_BUILT, 503)
-        content = page_below(self._files[PAGE][0], base_path_of(request.scope))
+        content = page_below(self._files[PAGE].content, base_path_of(request.scope))
         return Response(content, media_type="text/html; charset=utf-8")
 
     async def file(self, request: Request) -> Response:
@@ -78,12 +119,11 @@ class StaticFiles:
             return await self.page(request)
         if file is None:
             return Response(status_code=404)
-        content, kind = file
         if name == DIAGRAM:
             headers = {**DIAGRAM_HEADERS, "cache-control": DIAGRAM_CACHED}
-            return Response(content, media_type=kind, headers=headers)
+            return await file.response(request, headers)
         cached = "public, max-age=31536000, immutable" if name.startswith("assets/") else "no-cache"
-        return Response(content, media_type=kind, headers={"cache-control": cached})
+        return await file.response(request, {"cache-control": cached})
 
     def _worker(self, request: Request) -> Response:
         """The server's service worker, at whatever address the browser requests it.
@@ -91,13 +131,14 @@ class StaticFiles:
         A program that listened at this address before may have registered its own worker under
         any path. When the browser looks for an update of that worker, it gets this one instead.
         """
-        content, kind = self._files.get(WORKER, (b"", ""))
-        if not kind:
+        worker = self._files.get(WORKER)
+        if worker is None:
             return Response(status_code=404)
         base = base_path_of(request.scope)
-        content = worker_below(content, self._files.get(PAGE, (b"", ""))[0], base)
+        page = self._files[PAGE].content if self.built else b""
+        content = worker_below(worker.content, page, base)
         headers = {"cache-control": WORKER_CACHED, "service-worker-allowed": f"{base}/"}
-        return Response(content, media_type=kind, headers=headers)
+        return Response(content, media_type=worker.kind, headers=headers)
 
 
 def _wants_worker(request: Request) -> bool:
