@@ -41,6 +41,8 @@ class Files(Protocol):
 
 MOST_EXCLUDED = 1_000
 """Very large files that can be left out of a count; with more, no lines are counted at all."""
+MOST_COUNTED = 20_000
+"""Changed files whose lines are counted; with more, counting would take longer than anybody waits."""
 COUNTED_BYTES = 1024 * 1024
 """Size of an untracked file whose lines are counted."""
 COUNTED_IN_ALL = 64 * 1024 * 1024
@@ -95,7 +97,9 @@ async def changes_since(
 ) -> Changes:
     """Every file that differs from `base`, a commit; None compares with the last commit.
 
-    With `below`, only files below that folder of the working tree are compared. If the names of the untracked files have more than `limit` bytes, folders stand for them.
+    With `below`, only files below that folder of the working tree are compared. If the names of
+    the untracked files have more than `limit` bytes, folders stand for them. The lines of more than
+    20,000 changed files are not counted.
     """
     state, folded = await status(reader, below=below, limit=limit)
     tree = base or state.commit or await _empty_tree(reader)
@@ -169,10 +173,12 @@ async def branches(reader: GitReader, most: int = 500) -> list[str]:
 
 
 async def _tracked(reader: GitReader, tree: str, files: Files, below: str) -> list[ChangedFile]:
-    """The changes of files that git knows; the lines of very large files are not counted."""
+    """The changes of files that git knows; lines are not counted in very large or very many files."""
     where = literal(below) if below else "."
     printed = await reader.read("diff", *DIFF, "--raw", "-z", tree, "--", where)
     changed = await _parsed(parse_changed, printed)
+    if len(changed) > MOST_COUNTED:
+        return changed
     big = await asyncio.to_thread(_big_files, changed, files)
     if len(big) > MOST_EXCLUDED:
         return changed
@@ -191,7 +197,7 @@ def _only_touched(file: ChangedFile) -> bool:
 
 
 def _big_files(changed: list[ChangedFile], files: Files) -> set[str]:
-    return {file.path for file in changed if _is_big(files, file.path)}
+    return {file.path for file in changed if file.kind != "deleted" and _is_big(files, file.path)}
 
 
 def _is_big(files: Files, path: str) -> bool:

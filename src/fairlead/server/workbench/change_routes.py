@@ -17,7 +17,7 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairlead.git.changes import branches, changes_since, file_patch, merge_base
+from fairlead.git.changes import Changes, branches, changes_since, file_patch, merge_base
 from fairlead.git.errors import GitError
 from fairlead.git.formats.changed import ChangedFile
 from fairlead.git.reader import GitReader
@@ -68,6 +68,11 @@ class _Work:
         """Whether a file of the repository may be shown: not what the server itself stores there."""
         inside = not self.below or path.startswith(f"{self.below}/")
         return inside and not self.files.opening.hides(self.reader.repository.top / path)
+
+    def shown(self, changes: Changes) -> Changes:
+        """The changes of the files that may be shown. There can be 100,000: call it in a thread."""
+        files = tuple(file for file in changes.files if self.shows(file.path))
+        return replace(changes, files=files)
 
 
 class ChangeRoutes:
@@ -124,9 +129,7 @@ class ChangeRoutes:
             start = await self._start_commit(work.reader, session)
             base = await _base(work.reader, given.get("since", "start"), given.get("branch"), start)
             changes = await changes_since(work.reader, base, work.files, below=work.below)
-            changes = replace(
-                changes, files=tuple(file for file in changes.files if work.shows(file.path))
-            )
+            changes = await asyncio.to_thread(work.shown, changes)
             names = await branches(work.reader)
         status = changes.status
         answer = ChangesAnswer(

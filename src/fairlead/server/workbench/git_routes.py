@@ -14,7 +14,7 @@ from fairlead.git.changes import status
 from fairlead.git.commits import GitCommits
 from fairlead.git.errors import GitError
 from fairlead.git.formats.patch import parse_patch
-from fairlead.git.formats.status import StatusEntry
+from fairlead.git.formats.status import Status, StatusEntry
 from fairlead.git.index import GitIndex, content_digest
 from fairlead.git.repository import find_repository
 from fairlead.server.http.bodies import json_answer
@@ -137,9 +137,10 @@ class GitRoutes:
             state, folded = await status(commits)
             hooks, hooks_digest = await commits.hooks()
             staged_digest = await commits.staged_digest()
-        shown = [entry for entry in state.entries if self._shows(work, entry)]
-        staged = [_row(entry, entry.staged) for entry in shown if entry.staged not in ".?"]
-        unstaged = [_row(entry, entry.unstaged) for entry in shown if entry.unstaged != "."]
+        # In a thread: there can be 100,000 entries.
+        shown = await asyncio.to_thread(self._shown, work, state)
+        staged = [entry for entry in shown if entry.staged not in ".?"]
+        unstaged = [entry for entry in shown if entry.unstaged != "."]
         return json_answer(
             GitAnswer(
                 repository=True,
@@ -148,8 +149,8 @@ class GitRoutes:
                 upstream=state.upstream,
                 ahead=state.ahead,
                 behind=state.behind,
-                staged=tuple(staged[:MOST_ROWS]),
-                unstaged=tuple(unstaged[:MOST_ROWS]),
+                staged=tuple(_row(entry, entry.staged) for entry in staged[:MOST_ROWS]),
+                unstaged=tuple(_row(entry, entry.unstaged) for entry in unstaged[:MOST_ROWS]),
                 total=len(staged) + len(unstaged),
                 folded=folded,
                 hooks=tuple(hook.name for hook in hooks),
@@ -218,8 +219,10 @@ class GitRoutes:
         return await asyncio.to_thread(session_repository, self._registry.policy, folder)
 
     @staticmethod
-    def _shows(work: SessionRepository, entry: StatusEntry) -> bool:
-        return not work.files.opening.hides(work.repository.top / entry.path)
+    def _shown(work: SessionRepository, state: Status) -> list[StatusEntry]:
+        """The entries without files that the server itself stores in the repository."""
+        top, opening = work.repository.top, work.files.opening
+        return [entry for entry in state.entries if not opening.hides(top / entry.path)]
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
