@@ -59,6 +59,8 @@ async def test_B65_a_held_denial_is_shown_to_every_client_and_not_written(tmp_pa
         robot.drain(1e9)
         assert robot.state is not None
         assert robot.state["pending"] == [shown]
+        (listed,) = stage.lobby("inbox").values()
+        assert listed["held"] == shown["details"]["held"]
         assert stage.answers() == {}
         assert await actions(stage, session) == ["held:deny"]
 
@@ -84,6 +86,8 @@ async def test_B65_undo_opens_the_request_again(tmp_path: Path) -> None:
         assert (await stage.act(undo, OPERATOR)).ok
         (shown,) = await stage.pending(session)
         assert "held" not in shown["details"]
+        (listed,) = stage.lobby("inbox").values()
+        assert listed.get("held") is None
         assert stage.answers() == {}
         assert (await stage.act(decide(session, row, "allow"), APPROVER)).ok
         assert (await answer(stage))["behavior"] == "allow"

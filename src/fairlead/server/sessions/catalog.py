@@ -172,7 +172,12 @@ class SessionCatalog:
                     session, title, request, reason, *self._hashes(session, request)
                 )
                 if known is None
-                else structs.replace(known, session_title=title, title=request.title)
+                else structs.replace(
+                    known,
+                    session_title=title,
+                    title=request.title,
+                    held=request.details.get("held"),
+                )
             )
         for request_id, row in before.items():
             if request_id not in wanted:
