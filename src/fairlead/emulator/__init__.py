@@ -1,13 +1,11 @@
-"""A `claude` that needs no account, and a model that needs none for the real one.
+"""A `claude` that needs no account: it plays a script over the CLI's own protocol.
 
-The emulated CLI: `program` is the process, `engine` its sans-I/O core; `flags`, `startup` and
-`session_files` begin a session, `profile` says how the versions differ, `turn`, `listening`,
-`tool_call` and `permission_desk` are a turn, `controls` and `slash` what a host may ask, `player`
-and `scenario` what the model says, `tools/` what it can do.
+`process` is the program with its files and child processes, `engine` the core without I/O, `state`
+what a session knows and how the versions differ, `turn` what happens in one turn, `protocol` the
+lines that are written, `tools` what the model can use, `mcp` its servers, and `script` what the
+model says. `scenarios` holds scripts that come with the package.
 
-The scripted Messages API: `model_api` is the door; `replies` is what it can say, `model_script` who
-gets which answer, `model_request` and `side_request` what was asked, `gate` how a reply is held,
-`exchange` and `http_exchange` how it is delivered.
+The scripted Messages API, with which a real CLI plays the same scripts, is `fairlead.model_api`.
 """
 
 __all__: list[str] = []

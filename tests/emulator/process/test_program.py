@@ -212,6 +212,25 @@ def test_fairlead_emulate_takes_the_flags_of_claude(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "2.1.325 (Claude Code)\n")
 
 
+@pytest.mark.parametrize("flags", [["--version"], ["-v"], ["--version", "--verbose"]])
+@pytest.mark.parametrize("version", ["", *VERSIONS, "9.9.9"])
+def test_the_version_is_printed_in_every_way_of_asking(version: str, flags: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fairlead.emulator", *flags],
+        env={"FAIRLEAD_EMULATE": version},
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    if version == "9.9.9":
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "FAIRLEAD_EMULATE is 2.1.38 or 2.1.325" in done.stderr
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"{version or '2.1.325'} (Claude Code)\n"
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_files_are_restored_to_their_content_before_a_prompt(version: str, tmp_path: Path) -> None:
     script = [
