@@ -100,8 +100,9 @@ async def test_G26_no_read_of_very_many_files_hangs_or_holds_up_others(
             os.mknod(project / name)
         (project / names()[-1]).write_text("needle\n")
         git(project, "rm", "--quiet", "--cached", "-r", *(f"part0{number}" for number in range(10)))
-        listing = await reader.get("files")
-        assert listing["files"]
+        while (listing := await reader.get("files"))["files"] == ["README.md"]:
+            pass  # The server lists a folder again after some seconds.
+        assert len(listing["files"]) > 1_000
         assert not listing["whole"]
         changes = await reader.get("changes", since="commit")
         assert changes["total"] >= FILES * 9 // 10
