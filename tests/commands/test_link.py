@@ -163,8 +163,11 @@ async def redeemed(devices: Any, code: str) -> bool:
 
 def test_B13_the_demos_project_and_sessions_survive_a_restart(tmp_path: Path) -> None:
     note = tmp_path / "data-demo" / "project" / "note.txt"
-    for start in range(2):
-        with in_terminal(*serve(tmp_path), folder=tmp_path) as terminal:
+    named = serve(tmp_path)
+    chosen = tuple(word for word in named if word not in ("--agent", "demo"))
+    # First by its name, then because no claude is installed.
+    for start, (command, env) in enumerate(((named, {}), (chosen, {"PATH": str(tmp_path)}))):
+        with in_terminal(*command, folder=tmp_path, env=env) as terminal:
             base, code = shown_link(terminal)
             terminal.wait_for("Press Enter")
             asyncio.run(use_demo(base, code, first=start == 0))
@@ -186,7 +189,9 @@ async def use_demo(base: str, code: str, *, first: bool) -> None:
         websockets.connect(f"{base.replace('http', 'ws')}/ws", max_size=None) as ws,
     ):
         await ws.send(json.dumps({"type": "hello", "protocol": 1, "token": token, "client": "c"}))
-        lobby: dict[str, Any] = {}
+        # The web app offers the tour of the demo by this name.
+        lobby: dict[str, Any] = json.loads(await ws.recv())
+        assert (lobby["type"], lobby["agent"]) == ("welcome", "demo")
         while lobby.get("type") != "snapshot":
             lobby = json.loads(await ws.recv())
         if first:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.commands.agents import Agent, add_env_argument, choose
+from fairlead.commands.agents import DEMO, Agent, add_env_argument, choose
 from fairlead.commands.link import link_at_enter
 from fairlead.commands.opening import LaunchPage
 from fairlead.commands.serving.checks import (
@@ -184,7 +184,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
         async with open_service(
             data=data,
             options=options,
-            agent=arguments.agent or str(options.agent),
+            agent=DEMO if agent.demo else arguments.agent or str(options.agent),
             address=address,
             policy=_policy(arguments, agent),
             projects=_projects(options),
