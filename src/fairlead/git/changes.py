@@ -213,22 +213,23 @@ async def _parsed(parse: Callable[[bytes], T], printed: bytes) -> T:
 
 
 def _untracked_files(state: Status, files: Files) -> list[ChangedFile]:
+    """The untracked files; lines are counted until enough bytes were read."""
     left = COUNTED_IN_ALL
     listed = []
     for entry in state.entries:
         if entry.unstaged == "?":
-            size = (files.size(entry.path) or 0) if left > 0 else 0
-            listed.append(_untracked(entry, files if left > 0 else None))
-            left -= min(size, COUNTED_BYTES) + PER_FILE_BYTES
+            content = None
+            if left > 0 and not entry.path.endswith("/"):
+                content = files.read(entry.path, COUNTED_BYTES)
+                read = files.size(entry.path) or 0 if content is None else len(content)
+                left -= PER_FILE_BYTES + min(read, COUNTED_BYTES)
+            listed.append(_untracked(entry, content))
     return listed
 
 
-def _untracked(entry: StatusEntry, files: Files | None) -> ChangedFile:
-    """An untracked file or folder; its lines are counted if `files` is given."""
+def _untracked(entry: StatusEntry, content: bytes | None) -> ChangedFile:
+    """An untracked file or folder; its lines are counted if its content is known."""
     file = ChangedFile(path=entry.path, kind="untracked")
-    content = None
-    if files is not None and not entry.path.endswith("/"):
-        content = files.read(entry.path, COUNTED_BYTES)
     if content is None:
         return file
     if b"\0" in content[:8_000]:

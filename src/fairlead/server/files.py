@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -33,6 +34,8 @@ _KERNEL_FILES = frozenset(
 """File systems whose files expose the kernel and processes, including this one."""
 
 _MOUNTS = Path("/proc/self/mountinfo")
+_MOUNTS_S = 1.0
+"""How long the list of mounts counts as current: a page of changes reads thousands of files."""
 
 
 class OutsideRoots(Refused):
@@ -60,7 +63,7 @@ class Folders:
     def pin(self, folder: str) -> None:
         """Accept only the folder that is at this path now from now on."""
         try:
-            opened = self._open(Path(folder))
+            opened = self._open(Path(folder), self._hidden_now())
         except OSError:
             self._pins.pop(folder, None)
             return
@@ -69,7 +72,8 @@ class Folders:
 
     def open_folder(self, folder: str, below: Sequence[str] = ()) -> int:
         """A descriptor of a folder at or below another; raises `OSError` if it does not exist."""
-        opened = self._open(Path(folder))
+        hidden = self._hidden_now()
+        opened = self._open(Path(folder), hidden)
         try:
             if self._pins.get(folder, _identity(opened)) != _identity(opened):
                 raise FileNotFoundError(f"{folder} was replaced by another folder")
@@ -77,7 +81,7 @@ class Folders:
             os.close(opened)
             raise
         for part in (*below, "."):
-            opened = self._step(opened, part)
+            opened = self._step(opened, part, hidden)
         # "." opens it again, now for listing its names.
         return opened
 
@@ -107,7 +111,7 @@ class Folders:
             os.close(folder)
         with os.fdopen(file, "rb") as opened:
             status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode) or status.st_dev in _kernel_devices():
+            if not stat.S_ISREG(status.st_mode) or status.st_dev in _KERNEL_DEVICES:
                 raise OutsideRoots
             return opened.read(limit)
 
@@ -139,17 +143,18 @@ class Folders:
         except (OSError, ValueError, OutsideRoots):
             return None
 
-    def _open(self, folder: Path) -> int:
+    def _open(self, folder: Path, hidden: set[tuple[int, int]]) -> int:
         """Open a folder from the root of the file system on, without following any link."""
         if not folder.is_absolute() or ".." in folder.parts:
             raise FileNotFoundError(f"{folder} is not an absolute path")
         opened = os.open(folder.anchor, _STEP)
         for part in folder.parts[1:]:
-            opened = self._step(opened, part)
+            opened = self._step(opened, part, hidden)
         return opened
 
-    def _step(self, folder: int, name: str) -> int:
-        """Open a folder in another; closes the descriptor of the other."""
+    @staticmethod
+    def _step(folder: int, name: str, hidden: set[tuple[int, int]]) -> int:
+        """Open a folder in another, unless it is hidden; closes the descriptor of the other."""
         flags = (
             os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC if name == "." else _STEP
         )
@@ -159,12 +164,13 @@ class Folders:
             opened = os.open(name, flags, dir_fd=folder)
         finally:
             os.close(folder)
-        if self._hidden and _identity(opened) in self._hidden_now():
+        if hidden and _identity(opened) in hidden:
             os.close(opened)
             raise FileNotFoundError("this folder is hidden")
         return opened
 
     def _hidden_now(self) -> set[tuple[int, int]]:
+        """The identities of the hidden folders, which may have been replaced since the last look."""
         identities = set()
         for folder in self._hidden:
             try:
@@ -190,16 +196,32 @@ def _identity(descriptor: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _kernel_devices() -> set[int]:
-    """The devices of the kernel's own file systems that are mounted now."""
+class _KernelDevices:
+    """The devices of the kernel's own file systems that are mounted."""
+
+    def __init__(self) -> None:
+        self._devices: frozenset[int] = frozenset()
+        self._read_at = -_MOUNTS_S
+
+    def __contains__(self, device: object) -> bool:
+        now = time.monotonic()
+        if now - self._read_at >= _MOUNTS_S:
+            self._devices, self._read_at = _mounted_kernel_devices(), now
+        return device in self._devices
+
+
+_KERNEL_DEVICES = _KernelDevices()
+
+
+def _mounted_kernel_devices() -> frozenset[int]:
     try:
         lines = _MOUNTS.read_text("utf-8", "replace").splitlines()
     except OSError:
-        return set()  # Not Linux: such file systems do not expose secrets there.
+        return frozenset()  # Not Linux: such file systems do not expose secrets there.
     devices = set()
     for line in lines:
         before, _, after = line.partition(" - ")
         major, _, minor = before.split()[2].partition(":")
         if after.split()[0] in _KERNEL_FILES:
             devices.add(os.makedev(int(major), int(minor)))
-    return devices
+    return frozenset(devices)
