@@ -37,7 +37,7 @@ BYTES_PER_S = 8 * 1024 * 1024
 INPUT_BYTES = 256 * 1024
 """Input that may wait for a program that does not read it."""
 
-HANGUP_S = 1.0
+HANGUP_S = 3.0
 """How long the shell may take to end by SIGHUP before it is killed."""
 
 MOST_CELLS = 1_000
