@@ -90,7 +90,8 @@ PARTS = (
         "others",
         "all tests except the browser tests, without a network",
         *("tests", "--ignore", BROWSER, "--ignore", WHEEL),
-        workers=3,
+        # The browser part keeps two cores busy as well; with a third worker, timeouts break.
+        workers=2,
         network=False,
     ),
     Part(
