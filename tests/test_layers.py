@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors", "wire", "host", "transcript", "permissions", "store", "live", "guarding",
         "transcript_observer", "git",
     },
+    "fleet": {"errors", "wire", "transcript", "permissions", "store", "host", "git", "server"},
 }  # fmt: skip
 """Package -> the other packages it may import. `FREE` packages may import all."""
 
@@ -47,6 +48,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "transcript": ("state", "reducers", "*", "history"),
     "permissions": ("model", "rules", "shell", "*"),
     "git": ("errors", "repository", "formats", "reader", "*"),
+    "fleet": ("protocol", "bus", "node", "gateway", "*"),
     "store": ("log", "database", "tables", "cli_files", "*"),
     "host": ("literals", "engine", "mcp", "requests", "process", "options", "*"),
     "emulator": ("state", "script", "tools", "protocol", "mcp", "turn", "engine", "process", "*"),
@@ -61,6 +63,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
 """Package -> its folders and modules, lowest first. `*` stands for every module that is not named."""
 
 PURE = (
+    "fleet/protocol",
     "wire",
     "transcript",
     "permissions",

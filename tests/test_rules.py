@@ -70,7 +70,9 @@ def rules(root: Path = ROOT) -> Rules:
 def proofs(root: Path = ROOT) -> dict[str, list[str]]:
     """Id -> the tests that are named after it."""
     matches: dict[str, list[str]] = {}
-    for path in sorted((root / "tests").rglob("test_*.py")):
+    tests = root / "tests"
+    # A contract has tests that several test classes inherit.
+    for path in sorted([*tests.rglob("test_*.py"), *tests.rglob("*contract.py")]):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 named = PROOF.match(node.name)
