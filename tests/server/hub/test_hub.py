@@ -413,3 +413,48 @@ def test_new_items_in_the_place_of_all_begin_everybody_anew() -> None:
     publish(hub, paper, Set("items", "i20", {"n": 9}), Set("items", "i0", {"n": 9}))
     robot.drain(2.0)
     assert robot.state["items"] == paper.state["items"][-10:]
+
+
+def test_a_copy_begins_with_the_last_items_and_gets_older_ones() -> None:
+    paper = Paper(10)
+    hub = Hub()
+    hub.attach(DOCUMENT, paper, seq=0, epoch="first", item_ids=paper.ids[6:], offset=6)
+    (snapshot,) = hub.subscribe("c", DOCUMENT, window=200)
+    assert isinstance(snapshot, Snapshot)
+    assert (snapshot.window.first, snapshot.window.total) == (6, 10)
+    hub.prepend(DOCUMENT, paper.ids[2:6])
+    (page,) = hub.fetch("c", DOCUMENT, "i6", 200, 0.0)
+    assert isinstance(page, Page)
+    assert (page.window.first, page.window.total, len(page.items)) == (2, 10, 4)
+
+
+def test_a_client_whose_older_items_a_copy_got_later_gets_a_snapshot() -> None:
+    paper = Paper(10)
+    hub = Hub()
+    hub.attach(DOCUMENT, paper, seq=0, epoch="first", item_ids=paper.ids[6:], offset=6)
+    # This change of an older item is not in the ring, because the copy did not have the item.
+    paper.state = apply(paper.state, [Set("items", "i4", {"n": 99})])
+    publish(hub, paper, Append("items", "i9", "text", 0, "x"))
+    hub.prepend(DOCUMENT, paper.ids[2:6])
+    (answer,) = hub.subscribe("c", DOCUMENT, 0, "first", oldest="i4")
+    assert isinstance(answer, Snapshot)
+    (answer,) = hub.subscribe("d", DOCUMENT, 0, "first", oldest="i6")
+    assert isinstance(answer, Changes)
+    (answer,) = hub.subscribe("e", DOCUMENT, 1, "first", oldest="i4")
+    assert isinstance(answer, Changes)
+
+
+def test_a_copy_gets_all_changes_at_its_own_pace_whether_anyone_looks_or_not() -> None:
+    paper = Paper(3)
+    hub = Hub()
+    hub.attach(DOCUMENT, paper, seq=0, epoch="first", item_ids=paper.ids, every_s=10.0)
+    assert hub.copy("bus", DOCUMENT)
+    assert (hub.followers(DOCUMENT), hub.followers(DOCUMENT, looking=True)) == (1, 0)
+    letters(hub, paper, 2)
+    assert [message.seq for message in hub.drain("bus", 0.0) if isinstance(message, Changes)] == [2]
+    letters(hub, paper, 1)
+    hub.ready(0.1)  # The document is throttled for clients that people look at.
+    assert [message.seq for message in hub.drain("bus", 0.1) if isinstance(message, Changes)] == [3]
+    hub.set_looking("bus", DOCUMENT, True)
+    assert hub.followers(DOCUMENT, looking=True) == 1
+    assert not hub.copy("bus", "another")

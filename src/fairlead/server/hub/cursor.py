@@ -32,7 +32,8 @@ class Cursor:
     """The position of a client in a document; at first none, so that it gets a snapshot."""
 
     __slots__ = (
-        "_limits", "_sent_at", "_status", "_status_seq", "first", "looking", "position", "window",
+        "_limits", "_sent_at", "_status", "_status_seq", "everything", "first", "looking",
+        "position", "window",
     )  # fmt: skip
 
     def __init__(self, window: int, limits: Limits) -> None:
@@ -43,6 +44,8 @@ class Cursor:
         self.first = ALL
         """The key that the client's items begin with."""
         self.looking = True
+        self.everything = False
+        """Whether it gets all changes of all items, whether anyone looks at them or not."""
         self._status: bytes | None = None
         """The status that it got while the document was hidden, and at which number."""
         self._status_seq = -1
@@ -57,10 +60,16 @@ class Cursor:
         """Continue at the client's own position; without its oldest item its window is unknown."""
         if doc.windowed:
             key = doc.key(oldest) if oldest is not None else None
-            if key is None:
+            if key is None or not doc.has_changes_of(key, last_seq):
                 return
             self.first = key
         self.position = last_seq
+
+    def begin_at(self, doc: Document, position: int) -> None:
+        """Continue at a position with all items, as a copy of the document does."""
+        self.everything = True
+        self.first = ALL
+        self.position = position
 
     def look(self, looking: bool) -> None:
         """Whether the client sees the document."""
@@ -113,7 +122,11 @@ class Cursor:
         """Whether there is something that the client has not received."""
         if self.position == doc.seq:
             return False
-        return self.looking or (doc.has_section(STATUS) and self._status_seq != doc.seq)
+        return (
+            self.looking
+            or self.everything
+            or (doc.has_section(STATUS) and self._status_seq != doc.seq)
+        )
 
     def _restart(self, doc: Document, now: float) -> Update:
         snapshot, self.first, size = doc.snapshot(self.window)

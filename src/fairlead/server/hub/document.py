@@ -98,6 +98,7 @@ class Document:
         item_ids: Iterable[str] | None = None,
         beside: Beside | None = None,
         gap: int = GAP,
+        offset: int = 0,
     ) -> None:
         self.name = name
         self.epoch = epoch
@@ -105,6 +106,8 @@ class Document:
         self.floor = seq
         """The oldest position from which the ring leads to now."""
         self.windowed = item_ids is not None
+        self.offset = offset
+        """The number of older items that the source does not have; a copy begins with the last."""
         self.every_s = 0.0
         """Least time between two updates of clients; 0 for no limit."""
         self.due = 0.0
@@ -121,6 +124,8 @@ class Document:
         self._ids: list[str] = []
         self._keys: list[int] = []
         self._key_of: dict[str, int] = {}
+        self._prepended: list[tuple[int, int]] = []
+        """For each call of `prepend` the key after its items, and the document's number then."""
         self._steps: dict[tuple[int, int], Step] = {}
         self._snapshots: dict[int, tuple[Snapshot, int, int]] = {}
         self._number(item_ids or ())
@@ -158,6 +163,24 @@ class Document:
         self._entries.append(_Entry(since, seq, tuple(changes), item_keys, low, size, self._total))
         if self._bytes > self._limits.ring_bytes:
             self._trim()
+
+    def prepend(self, item_ids: Sequence[str]) -> None:
+        """The source has got these older items, which precede its first one."""
+        if not item_ids or not self._keys:
+            return
+        self.offset -= len(item_ids)
+        self._snapshots.clear()
+        following = self._keys[0]
+        first = following - self._gap * len(item_ids)
+        if first <= 0:  # Items were inserted before those that the source had.
+            self._number([*item_ids, *self._ids])
+            self.forget()
+            return
+        keys = [first + self._gap * place for place in range(len(item_ids))]
+        self._ids[:0] = item_ids
+        self._keys[:0] = keys
+        self._key_of.update(zip(item_ids, keys, strict=True))
+        self._prepended.append((following, self.seq))
 
     def forget(self) -> None:
         """Drop all changes: a client that is not up to date needs a snapshot."""
@@ -233,8 +256,8 @@ class Document:
         if self.windowed:
             items, start, bytes_of_items = self._slice(len(self._ids), window)
             state[ITEMS] = items  # type: ignore[assignment]
-            shown = Window(first=start, total=len(self._ids))
-            first = self._keys[start] if start else ALL
+            shown = self._window(start)
+            first = self._key_at(start)
             size += bytes_of_items
         message = Snapshot(
             document=self.name, epoch=self.epoch, seq=self.seq, state=state, window=shown
@@ -250,10 +273,10 @@ class Document:
             document=self.name,
             before=before,
             items=tuple(items),
-            window=Window(first=start, total=len(self._ids)),
+            window=self._window(start),
             turns=self._beside(self._ids[start:stop]) if self._beside is not None else (),
         )
-        return page, self._keys[start] if start else ALL, size
+        return page, self._key_at(start), size
 
     def key(self, item_id: str) -> int | None:
         """The key of an item, if it is there."""
@@ -266,7 +289,11 @@ class Document:
 
     def window_from(self, key: int) -> Window:
         """The window that begins with this key."""
-        return Window(first=bisect_left(self._keys, key), total=len(self._ids))
+        return self._window(bisect_left(self._keys, key))
+
+    def has_changes_of(self, key: int, position: int) -> bool:
+        """Whether the ring has the changes of the items from a key on since a position."""
+        return all(key >= following or position >= seq for following, seq in self._prepended)
 
     def has_section(self, name: str) -> bool:
         """Whether there is such a section."""
@@ -277,6 +304,13 @@ class Document:
         return self._source.section(name)
 
     # Within
+
+    def _window(self, start: int) -> Window:
+        return Window(first=self.offset + start, total=self.offset + len(self._ids))
+
+    def _key_at(self, start: int) -> int:
+        """The key of the window that begins with an item; `ALL` if there is no older one."""
+        return self._keys[start] if start or (self.offset and self._keys) else ALL
 
     def _slice(self, stop: int, count: int) -> tuple[list[msgspec.Raw], int, int]:
         """Up to `count` items before a position, as far as their bytes allow."""
@@ -364,7 +398,8 @@ class Document:
 
     def _number(self, ids: Iterable[str]) -> None:
         self._ids = list(ids)
-        self._keys = [self._gap * (place + 1) for place in range(len(self._ids))]
+        self._keys = [self._gap * (self.offset + place + 1) for place in range(len(self._ids))]
+        self._prepended.clear()
         self._key_of = dict(zip(self._ids, self._keys, strict=True))
 
 

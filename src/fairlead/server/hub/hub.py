@@ -19,7 +19,14 @@ from fairlead.server.hub.cursor import Cursor
 from fairlead.server.hub.document import Beside, Document, Source
 from fairlead.server.hub.subscriber import Subscriber
 from fairlead.server.limits import Limits
-from fairlead.server.protocol.messages import Changes, FromServer, Problem, Released
+from fairlead.server.protocol.messages import (
+    Changes,
+    FromServer,
+    Page,
+    Problem,
+    Released,
+    Snapshot,
+)
 from fairlead.transcript.state.changes import Change
 
 __all__ = ["Hub"]
@@ -36,6 +43,8 @@ class Hub:
         """Called when a client may have messages to drain, so that no polling is needed."""
         self.on_urgent: Callable[[], None] | None = None
         """Called when `urgent` has a client."""
+        self.on_changed: Callable[[], None] | None = None
+        """Called like `on_ready`, for the clients that `copy` added."""
         self._urgent: dict[str, None] = {}
         self._limits = limits or Limits()
         self._documents: dict[str, Document] = {}
@@ -61,14 +70,23 @@ class Hub:
         item_ids: Iterable[str] | None = None,
         every_s: float = 0.0,
         beside: Beside | None = None,
+        offset: int = 0,
     ) -> None:
         """Offer a document. With `item_ids` it has items, which are sent in windows.
 
+        `offset` is the number of older items that the source does not have (`prepend`).
         `beside` returns the turns that a page of older items needs.
         With `every_s` its changes are sent at this interval, to all clients together.
         """
         doc = self._documents[document] = Document(
-            document, source, self._limits, seq=seq, epoch=epoch, item_ids=item_ids, beside=beside
+            document,
+            source,
+            self._limits,
+            seq=seq,
+            epoch=epoch,
+            item_ids=item_ids,
+            beside=beside,
+            offset=offset,
         )
         if every_s:
             doc.every_s = every_s
@@ -96,9 +114,24 @@ class Hub:
         self._dirty.add(document)
         if self.on_ready is not None:
             self.on_ready()
+        if self.on_changed is not None:
+            self.on_changed()
         if self.on_urgent is not None and any(change.to == PENDING for change in changes):
             self._urgent.update(followers)
             self.on_urgent()
+
+    def prepend(self, document: str, item_ids: Sequence[str]) -> None:
+        """The source of a document has got these older items."""
+        self._documents[document].prepend(item_ids)
+
+    def set_offset(self, document: str, offset: int) -> None:
+        """The number of older items that the source does not have has changed."""
+        self._documents[document].offset = offset
+
+    def position(self, document: str) -> tuple[str, int] | None:
+        """The epoch and the number of a document, if it is offered."""
+        doc = self._documents.get(document)
+        return None if doc is None else (doc.epoch, doc.seq)
 
     def forget(self, document: str) -> None:
         """Drop the changes of a document; clients that are behind get a snapshot."""
@@ -145,6 +178,50 @@ class Hub:
             cursor.resume_at(doc, last_seq, oldest)
         return self._advance(subscriber, doc, cursor, now, answer=True)
 
+    # Copies: clients that have all items, on another machine
+
+    def copy(self, client: str, document: str) -> bool:
+        """Follow a document from now on, with all its items; False if it is not offered.
+
+        The client gets all changes at the pace at which it drains. If it cannot follow them, it
+        gets a snapshot and must call this again.
+        """
+        doc = self._documents.get(document)
+        if doc is None:
+            return False
+        subscriber = self._clients.setdefault(client, Subscriber(self._limits))
+        cursor = subscriber.cursors[document] = Cursor(1, self._limits)
+        cursor.begin_at(doc, doc.seq)
+        cursor.looking = False
+        self._followers.setdefault(document, {})[client] = None
+        return True
+
+    def set_looking(self, client: str, document: str, looking: bool) -> None:
+        """Whether someone looks at a copy; it gets all changes in any case."""
+        self._clients[client].cursors[document].looking = looking
+
+    def read(
+        self, document: str, last_seq: int | None, epoch: str | None, window: int, now: float
+    ) -> list[Changes | Snapshot]:
+        """What leads a copy from a number to the present; a snapshot if the ring does not."""
+        doc = self._documents[document]
+        cursor = Cursor(window, self._limits)
+        if last_seq is not None and epoch == doc.epoch and doc.leads_from(last_seq):
+            cursor.begin_at(doc, last_seq)
+        out: list[Changes | Snapshot] = []
+        while cursor.position != doc.seq:
+            update = cursor.advance(doc, now, answer=True)
+            assert update is not None
+            out.append(update[0])
+        return out
+
+    def page(self, document: str, before: str, count: int) -> Page | None:
+        """Items before one, for a copy; None if that item is not there."""
+        doc = self._documents[document]
+        return None if doc.key(before) is None else doc.page(before, count)[0]
+
+    # Clients that are read by people
+
     def unsubscribe(self, client: str, document: str) -> None:
         """Stop following a document."""
         subscriber = self._clients.get(client)
@@ -166,8 +243,11 @@ class Hub:
         resting = self._resting(now)
         for document in self._dirty - resting:
             for client in self._followers.get(document, ()):
-                if client not in self._later or self._clients[client].cursors[document].looking:
-                    self._ready[client] = None
+                if client in self._later:
+                    cursor = self._clients[client].cursors[document]
+                    if not cursor.looking and not cursor.everything:
+                        continue
+                self._ready[client] = None
         self._dirty &= resting
         if self._later:
             for client in [name for name, until in self._later.items() if until <= now]:
@@ -201,7 +281,7 @@ class Hub:
                 continue
             if subscriber.is_behind:
                 break  # It is ready again with its next ack.
-            if doc.throttled and cursor.position is not None:
+            if doc.throttled and cursor.position is not None and not cursor.everything:
                 self._dirty.add(name)  # All its followers are ready when it is due.
                 continue
             out += self._drain_document(client, subscriber, doc, cursor, now)
@@ -211,12 +291,13 @@ class Hub:
         self, client: str, subscriber: Subscriber, doc: Document, cursor: Cursor, now: float
     ) -> list[FromServer]:
         sent: list[FromServer] = []
-        if cursor.looking or cursor.position is None:
+        active = cursor.looking or cursor.everything
+        if active or cursor.position is None:
             sent = self._advance(subscriber, doc, cursor, now)
         elif (status := cursor.status_update(doc, now)) is not None:
             sent = [status]
         if cursor.wants_more(doc):
-            if cursor.looking and sent:
+            if active and sent:
                 self._make_ready(client)  # There is another frame.
             else:
                 self._come_back(client, cursor.paused_until)
@@ -294,7 +375,7 @@ class Hub:
             return []
         message, size = update
         subscriber.sent(doc.name, message.seq, size)
-        if doc.every_s and isinstance(message, Changes):
+        if doc.every_s and isinstance(message, Changes) and not cursor.everything:
             limits, followers = self._limits, len(self._followers[doc.name])
             rest_s = max(size / limits.lobby_bytes_per_s, limits.lobby_per_client_s) * followers
             doc.throttle(now, rest_s)
@@ -307,6 +388,8 @@ class Hub:
         self._ready[client] = None
         if self.on_ready is not None:
             self.on_ready()
+        if self.on_changed is not None:
+            self.on_changed()
 
     def _resting(self, now: float) -> set[str]:
         """The documents whose changes wait longer; the others are sent in this round."""

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-__all__ = ["Add", "Append", "Change", "Remove", "Replace", "Set", "apply", "units"]
+__all__ = ["Add", "Append", "Change", "Remove", "Replace", "Set", "apply", "cut", "units"]
 
 
 class Add(Struct, frozen=True, tag_field="op", tag="add"):
@@ -103,7 +103,7 @@ def _set(new: dict[str, Any], section: str, change: dict[str, Any]) -> None:
 def _append(new: dict[str, Any], section: str, change: dict[str, Any]) -> None:
     place = _place(new[section], change["id"])
     row, field = new[section][place], change["field"]
-    new[section][place] = {**row, field: _cut(row[field], change["offset"]) + change["text"]}
+    new[section][place] = {**row, field: cut(row[field], change["offset"]) + change["text"]}
 
 
 def _remove(new: dict[str, Any], section: str, change: dict[str, Any]) -> None:
@@ -132,7 +132,8 @@ def _place(rows: list[dict[str, Any]], row_id: str) -> int:
     raise LookupError(f"no row {row_id!r} in this list: the changes belong to another snapshot")
 
 
-def _cut(text: str, offset: int) -> str:
+def cut(text: str, offset: int) -> str:
+    """The beginning of a text, up to an offset in UTF-16 code units."""
     if text.isascii():
         return text[:offset]
     return text.encode("utf-16-le", "surrogatepass")[: 2 * offset].decode(
