@@ -158,7 +158,7 @@ def check_answers(got: dict[str, Any], stage: Stage) -> None:
 
 
 @pytest.mark.only(before="2.1.120")
-async def test_an_old_cli_is_silent_about_the_newer_ones_and_nothing_hangs(
+async def test_an_old_cli_does_not_answer_newer_requests_and_nothing_hangs(
     stage: Stage, tmp_path: Path
 ) -> None:
     """CLI-215: unknown control subtype, silence for ever; every request needs a timeout."""
@@ -177,7 +177,7 @@ async def test_an_old_cli_is_silent_about_the_newer_ones_and_nothing_hangs(
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_a_session_moves_to_another_folder_and_is_ended_on_request(stage: Stage) -> None:
+async def test_a_session_changes_its_folder_and_ends_on_request(stage: Stage) -> None:
     """CLI-1200: set_cwd (a folder must be trusted), end_session, and the file of another name."""
     elsewhere = stage.outside("b.txt", "bbb").parent
     session = stage.session()
@@ -195,7 +195,7 @@ async def test_a_session_moves_to_another_folder_and_is_ended_on_request(stage: 
     assert witness.returncode == 0
 
 
-async def test_requests_that_are_open_are_told_again_on_request(stage: Stage, cli: RealCli) -> None:
+async def test_open_requests_are_listed_again_on_request(stage: Stage, cli: RealCli) -> None:
     """CLI-802: initialize twice; what is known already is not handled a second time."""
     stage.model.push(use("Write", file_path=str(stage.project / "a.txt"), content="x"))
     desk = OpenDesk()
@@ -217,7 +217,7 @@ async def test_requests_that_are_open_are_told_again_on_request(stage: Stage, cl
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_the_fast_mode_comes_with_a_setting_and_not_with_its_command(stage: Stage) -> None:
+async def test_fast_mode_is_enabled_by_a_setting_and_not_by_its_command(stage: Stage) -> None:
     """A host has to ask for it; then it holds from the next turn on, at the model too."""
     async with stage.session() as session:
         asked = one_of(Result, await play(session, "/fast on"))

@@ -117,7 +117,7 @@ def _said(lines: list[dict[str, Any]]) -> list[Any]:
 
 
 @EMULATED
-async def test_E23_hooks_of_the_settings_run_and_are_shown_alike(
+async def test_E23_hooks_of_the_settings_run_and_are_reported_in_the_same_way(
     beside: Beside, cli: RealCli
 ) -> None:
     """CLI-811: which are invisible, and that the end of a session is the last of them."""
@@ -143,7 +143,9 @@ def _hook(line: dict[str, Any]) -> tuple[str, str, list[str]]:
 
 
 @EMULATED
-async def test_E23_a_command_in_the_background_can_be_watched(beside: Beside, cli: RealCli) -> None:
+async def test_E23_the_output_of_a_background_command_can_be_followed(
+    beside: Beside, cli: RealCli
+) -> None:
     """Its output is in the file that was named while it still runs, and whole at its end."""
 
     async def scenario(host: Host) -> Any:

@@ -55,7 +55,7 @@ async def test_closing_an_idle_session_ends_the_cli_with_0(stage: Stage) -> None
         await session.send("too late")
 
 
-async def test_closing_in_the_middle_of_a_turn_ends_it(stage: Stage) -> None:
+async def test_closing_during_a_turn_ends_it(stage: Stage) -> None:
     """CLI-518: left alone, a CLI runs its queue to the end first; we interrupt it."""
     gate = Gate()
     stage.model.push(reply("Never.").but(hold=gate))
@@ -72,7 +72,7 @@ async def test_closing_in_the_middle_of_a_turn_ends_it(stage: Stage) -> None:
     assert len(stage.model.requests) == 1
 
 
-async def test_closing_while_a_permission_is_asked_for_ends_the_turn(stage: Stage) -> None:
+async def test_closing_during_a_permission_request_ends_the_turn(stage: Stage) -> None:
     """CLI-500: EOF while a permission is pending; the tool does not run."""
     asked = asyncio.Event()
 
@@ -93,7 +93,7 @@ async def test_closing_while_a_permission_is_asked_for_ends_the_turn(stage: Stag
     assert not (stage.project / "ran").exists()
 
 
-async def test_closing_ends_what_runs_in_the_background_too(stage: Stage, cli: RealCli) -> None:
+async def test_closing_also_ends_background_commands(stage: Stage, cli: RealCli) -> None:
     """CLI-500, CLI-1102, trap 7: a new CLI waits for its background tasks at the end of input."""
     with HeldCommand(stage.project) as command:
         stage.model.push(use("Bash", command=command.text, description="d", run_in_background=True))
@@ -124,7 +124,7 @@ async def struck(stage: Stage, number: signal.Signals) -> AsyncIterator[tuple[Se
         yield session, turn, witness.returncode
 
 
-async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage) -> None:
+async def test_a_terminated_cli_fails_its_turn_and_reports_it(stage: Stage) -> None:
     """CLI-509: SIGTERM 143; trap 29."""
     async with struck(stage, signal.SIGTERM) as (session, turn, returncode):
         with pytest.raises(AgentExited) as failure:
@@ -138,7 +138,7 @@ async def test_a_cli_that_is_terminated_fails_its_turn_and_says_so(stage: Stage)
             assert exited is failure.value  # noqa: PT017  either way is right
 
 
-async def test_a_cli_that_is_interrupted_by_a_signal_ends_with_0_and_not_well(
+async def test_a_cli_that_sigint_ends_exits_with_0_and_its_turn_fails(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-509: SIGINT: exit 0, on 2.1.325 mostly with a result, before without; trap 29."""
@@ -152,7 +152,7 @@ async def test_a_cli_that_is_interrupted_by_a_signal_ends_with_0_and_not_well(
             assert exited.returncode == 0  # noqa: PT017  either way is right
 
 
-async def test_a_killed_cli_is_told_apart_from_one_that_went(stage: Stage) -> None:
+async def test_a_killed_cli_is_distinguished_from_one_that_exited(stage: Stage) -> None:
     """CLI-508: the end is learned from wait; every reader and every turn is told."""
     async with stage.session() as session, asyncio.timeout(TURN_S):
         await play(session)

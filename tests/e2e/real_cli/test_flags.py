@@ -89,7 +89,7 @@ def claimed(version: Version) -> dict[str, list[str]]:
     return words
 
 
-async def test_the_cli_takes_every_flag_of_the_table_in_one_go(
+async def test_the_cli_accepts_all_flags_of_the_table_together(
     cli: RealCli, complaints: Complaints
 ) -> None:
     words = claimed(version_of(cli))
@@ -98,7 +98,7 @@ async def test_the_cli_takes_every_flag_of_the_table_in_one_go(
     assert READ_THEM_ALL in await complaints(sorted(together))
 
 
-async def test_the_cli_takes_each_flag_that_does_not_go_with_the_others(
+async def test_the_cli_accepts_each_flag_that_conflicts_with_others_alone(
     cli: RealCli, complaints: Complaints
 ) -> None:
     words = claimed(version_of(cli))
@@ -110,14 +110,14 @@ async def test_the_cli_takes_each_flag_that_does_not_go_with_the_others(
     assert READ_THEM_ALL in await complaints(tokens)
 
 
-async def test_the_cli_refuses_a_flag_it_does_not_know(complaints: Complaints) -> None:
+async def test_the_cli_rejects_an_unknown_flag(complaints: Complaints) -> None:
     answer = await complaints(["--verbose", "--no-such-flag=1"])
     assert "unknown option '--no-such-flag" in answer
     assert READ_THEM_ALL not in answer
 
 
 @pytest.mark.parametrize("cli", ["2.1.38"], indirect=True)
-async def test_an_old_cli_knows_none_of_the_flags_that_came_later(
+async def test_an_old_cli_rejects_the_flags_that_were_added_later(
     cli: RealCli, complaints: Complaints
 ) -> None:
     newest = claimed(Version(3, 0, 0))
@@ -133,7 +133,7 @@ async def test_an_old_cli_knows_none_of_the_flags_that_came_later(
         assert f"unknown option '{flag}" in answer
 
 
-async def test_values_arrive_although_they_stand_behind_an_equals_sign(
+async def test_values_after_an_equals_sign_arrive(
     cli: RealCli, cli_env: dict[str, str], project: Path, model: ModelApi
 ) -> None:
     server = {"type": "stdio", "command": "/bin/false"}
@@ -161,7 +161,7 @@ async def test_values_arrive_although_they_stand_behind_an_equals_sign(
     assert "/srv" in seen
 
 
-async def test_tools_can_be_chosen_and_all_taken_away(
+async def test_tools_can_be_selected_or_all_disabled(
     cli: RealCli, cli_env: dict[str, str], project: Path
 ) -> None:
     for available, expected in ((["Read", "Bash"], {"Read", "Bash"}), ([], set())):
@@ -173,7 +173,7 @@ async def test_tools_can_be_chosen_and_all_taken_away(
         assert set(init["tools"]) == expected
 
 
-async def test_prompts_agents_and_schema_are_heeded_in_initialize(
+async def test_prompts_agents_and_schema_in_initialize_take_effect(
     cli: RealCli, cli_env: dict[str, str], project: Path, model: ModelApi
 ) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
@@ -196,7 +196,7 @@ async def test_prompts_agents_and_schema_are_heeded_in_initialize(
     assert result["structured_output"] == {"n": 3}
 
 
-async def test_an_agent_of_the_caller_can_lead_the_conversation(
+async def test_an_agent_defined_by_the_caller_can_be_the_main_agent(
     cli: RealCli, cli_env: dict[str, str], project: Path, model: ModelApi
 ) -> None:
     """By flag, `--agents` with `--agent` ends 2.1.38 without a word (CLI-112)."""

@@ -38,7 +38,7 @@ async def test_a_message_gets_the_scripted_text_as_its_result(
     assert await process.end_input() == 0
 
 
-async def test_a_turn_looks_like_the_recording_of_the_same_turn(
+async def test_a_turn_matches_its_recording(
     cli: RealCli, cli_env: dict[str, str], project: Path, model: ModelApi
 ) -> None:
     flags, said, recorded = first_turn_of(RECORDINGS / cli.version / "simple.ndjson")
@@ -67,7 +67,7 @@ def kind(message: Message) -> tuple[str, str | None]:
     return message["type"], message.get("subtype")
 
 
-async def test_a_tool_runs_once_it_is_allowed_and_the_model_gets_its_result(
+async def test_an_allowed_tool_runs_and_the_model_gets_its_result(
     raw: Start, model: ModelApi, project: Path
 ) -> None:
     model.push(use("Bash", command="echo hi > out.txt; cat out.txt", description="d"))
@@ -110,7 +110,7 @@ async def test_several_blocks_of_one_reply_become_one_message(
     assert ["aa" in results[0].text, "bb" in results[1].text] == [True, True]
 
 
-async def test_an_error_of_the_api_is_the_result_of_the_turn(raw: Start, model: ModelApi) -> None:
+async def test_an_api_error_is_the_result_of_the_turn(raw: Start, model: ModelApi) -> None:
     # 2.1.325 tries a 400 a second time (CLI-505), hence for ever.
     model.push(when(fail(400, "a scripted refusal"), times=None))
     process = await raw()
@@ -121,7 +121,7 @@ async def test_an_error_of_the_api_is_the_result_of_the_turn(raw: Start, model: 
     assert await process.end_input() == 1
 
 
-async def test_an_overloaded_api_is_asked_again(raw: Start, model: ModelApi) -> None:
+async def test_a_request_to_an_overloaded_api_is_retried(raw: Start, model: ModelApi) -> None:
     model.push(fail(529, retry_after=0), reply("Better now."))
     process = await raw()
     process.say("hi")
@@ -129,7 +129,7 @@ async def test_an_overloaded_api_is_asked_again(raw: Start, model: ModelApi) -> 
     assert len(model.requests) == 2
 
 
-async def test_a_stream_that_cannot_start_is_asked_for_as_a_whole(
+async def test_a_stream_that_cannot_start_is_requested_without_streaming(
     raw: Start, cli: RealCli, model: ModelApi
 ) -> None:
     model.push(fail(404, "no streams here"), reply("In one piece."))
@@ -141,7 +141,9 @@ async def test_a_stream_that_cannot_start_is_asked_for_as_a_whole(
     assert [request.stream for request in model.requests] == [True, False][: 1 + falls_back]
 
 
-async def test_a_cut_stream_is_made_good(raw: Start, model: ModelApi) -> None:
+async def test_a_reply_whose_stream_breaks_off_is_requested_again(
+    raw: Start, model: ModelApi
+) -> None:
     model.push(reply("This will be lost on the way").but(cut_after=1), reply("Whole."))
     process = await raw()
     process.say("hi")
@@ -149,9 +151,7 @@ async def test_a_cut_stream_is_made_good(raw: Start, model: ModelApi) -> None:
     assert [exchange.outcome for exchange in model.turns] == ["cut", "answered"]
 
 
-async def test_a_stream_held_in_the_middle_goes_on_when_its_gate_opens(
-    raw: Start, model: ModelApi
-) -> None:
+async def test_a_paused_stream_continues_when_its_gate_opens(raw: Start, model: ModelApi) -> None:
     gate = Gate()
     model.push(reply("one two").but(delta_chars=4, hold=gate, hold_after=1))
     process = await raw()
@@ -168,7 +168,7 @@ def delta_of(message: Message) -> str | None:
     return event.get("delta", {}).get("text") if message["type"] == "stream_event" else None
 
 
-async def test_requests_on_the_side_take_nothing_from_the_script(
+async def test_side_requests_do_not_use_up_the_script(
     raw: Start, cli: RealCli, model: ModelApi, project: Path
 ) -> None:
     begin_history(project)
@@ -205,7 +205,7 @@ def begin_history(project: Path) -> None:
         git("commit", "-m", text)
 
 
-async def test_a_session_leaves_its_traces_in_the_home_it_was_given(
+async def test_a_session_writes_its_files_to_its_own_home_folder(
     raw: Start, home: Path, model: ModelApi
 ) -> None:
     process = await raw()

@@ -73,7 +73,7 @@ class Log:
         await self._bell.until(lambda: events <= self.events, TURN_S)
 
 
-async def test_every_event_can_be_registered_and_calls_back_when_it_happens(
+async def test_every_hook_event_can_be_registered_and_is_called_back(
     stage: Stage, cli: RealCli, tmp_path: Path
 ) -> None:
     """CLI-811: hooks through initialize; those a version does not know do no harm."""
@@ -126,7 +126,7 @@ async def provoke(stage: Stage, session: Session) -> None:
     await play(session, "fail now")
 
 
-async def test_a_hook_before_a_tool_allows_edits_denies_or_asks(stage: Stage, cli: RealCli) -> None:
+async def test_a_PreToolUse_hook_allows_edits_denies_or_asks(stage: Stage, cli: RealCli) -> None:
     """CLI-811: PreToolUse allow, updatedInput, deny, ask; only for the tools it matches."""
     command = stage.script()
     outputs: dict[str, HookOutput] = {
@@ -165,7 +165,7 @@ async def result_of(stage: Stage, session: Session, command: str) -> Any:
     return result
 
 
-async def test_hooks_add_context_block_prompts_and_keep_the_model_going(
+async def test_hooks_add_context_block_prompts_and_continue_the_turn(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-814: PostToolUse, UserPromptSubmit block, Stop block."""
@@ -201,7 +201,7 @@ async def test_hooks_add_context_block_prompts_and_keep_the_model_going(
     assert [call.input["stop_hook_active"] for call in stops] == [False, True]
 
 
-async def test_a_permission_hook_that_decides_needs_no_permission_handler(
+async def test_no_permission_handler_is_needed_if_a_permission_hook_decides(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-811: PermissionRequest hook vs can_use_tool; 2.1.325 asks both and withdraws one."""
@@ -229,7 +229,7 @@ async def test_a_permission_hook_that_decides_needs_no_permission_handler(
     assert asked.is_set() == withdrawn.is_set() == both_at_once
 
 
-async def test_hooks_that_fail_or_take_too_long_do_not_open_the_door(stage: Stage) -> None:
+async def test_hooks_that_fail_or_time_out_do_not_allow_a_tool(stage: Stage) -> None:
     """CLI-811: hook callback never answered; 2.1.38 would run the tool."""
     file = stage.project / "a.txt"
 
@@ -257,7 +257,7 @@ async def test_hooks_that_fail_or_take_too_long_do_not_open_the_door(stage: Stag
     assert not file.exists()
 
 
-async def test_command_hooks_are_heard_where_the_version_tells_them(
+async def test_command_hooks_are_reported_by_versions_that_report_them(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-811: hooks are invisible, but for SessionStart and with --include-hook-events."""

@@ -43,7 +43,7 @@ ODD_TEXTS = (
 """Prompts that would end a CLI if they were not written as one whole line (CLI-900, trap 9)."""
 
 
-async def test_a_prompt_may_have_several_blocks_and_its_echo_bears_its_uuid(
+async def test_a_prompt_can_have_several_blocks_and_its_echo_has_its_uuid(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-202: content of blocks, a uuid of our own; trap 20: the echo tells the start."""
@@ -60,7 +60,7 @@ async def test_a_prompt_may_have_several_blocks_and_its_echo_bears_its_uuid(
     assert stage.model.requests[0].text == "first\nsecond"
 
 
-async def test_no_text_of_a_prompt_can_end_the_cli(stage: Stage) -> None:
+async def test_no_prompt_text_can_end_the_cli(stage: Stage) -> None:
     """CLI-900: whatever is said, one message is one line; trap 9."""
     async with stage.session() as session:
         for text in ODD_TEXTS:
@@ -69,7 +69,7 @@ async def test_no_text_of_a_prompt_can_end_the_cli(stage: Stage) -> None:
     assert [request.text for request in stage.model.requests[1:]] == list(ODD_TEXTS[1:])
 
 
-async def test_a_prompt_whose_uuid_the_session_knows_is_dropped_and_we_are_told(
+async def test_a_prompt_with_a_known_uuid_is_dropped_and_reported(
     stage: Stage,
 ) -> None:
     """CLI-202: a uuid of the resumed transcript is dropped without a result; traps 3 and 13."""
@@ -114,7 +114,7 @@ async def test_the_permission_mode_changes_at_once_and_in_the_next_init(
     assert ("acceptEdits" in modes) is not twice
 
 
-async def test_bypass_is_refused_where_the_version_wants_a_flag_for_it(
+async def test_bypass_is_refused_if_the_version_requires_a_flag_for_it(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-210: set_permission_mode bypassPermissions; old ones take it without any flag."""
@@ -129,7 +129,7 @@ async def test_bypass_is_refused_where_the_version_wants_a_flag_for_it(
         assert mode == ("default" if refuses else "bypassPermissions")
 
 
-async def test_a_mode_set_while_a_request_is_open_counts_from_the_next_tool_on(
+async def test_a_mode_set_during_an_open_request_applies_to_the_next_tool(
     stage: Stage,
 ) -> None:
     """CLI-210: set mode while a permission is pending; the prompt stays."""
@@ -148,7 +148,7 @@ async def test_a_mode_set_while_a_request_is_open_counts_from_the_next_tool_on(
     assert (stage.project / "b.txt").read_text() == "x"
 
 
-async def test_the_model_changes_from_the_next_request_on(stage: Stage, cli: RealCli) -> None:
+async def test_a_new_model_answers_the_next_request(stage: Stage, cli: RealCli) -> None:
     """CLI-215: set_model; any name is taken; trap 32: 2.1.325 probes a name it does not know."""
     async with stage.session(model="claude-sonnet-4-5") as session:
         await play(session)
@@ -165,7 +165,7 @@ async def test_the_model_changes_from_the_next_request_on(stage: Stage, cli: Rea
     assert [probe.model for probe in probes] == (["claude-unheard-of"] if newest else [])
 
 
-async def test_thinking_can_be_limited_switched_off_and_reset(stage: Stage, cli: RealCli) -> None:
+async def test_thinking_can_be_limited_disabled_and_reset(stage: Stage, cli: RealCli) -> None:
     """CLI-210: set_max_thinking_tokens n, 0 and null."""
     async with stage.session(model="claude-sonnet-4-5") as session:
         for tokens in (2048, 0, None):
@@ -178,9 +178,7 @@ async def test_thinking_can_be_limited_switched_off_and_reset(stage: Stage, cli:
     assert off is None or off["type"] == "disabled"
 
 
-async def test_a_request_the_cli_does_not_know_is_an_error_or_times_out(
-    stage: Stage, cli: RealCli
-) -> None:
+async def test_an_unknown_request_is_an_error_or_times_out(stage: Stage, cli: RealCli) -> None:
     """CLI-215: unknown control subtypes, and stop_task; trap 2: old ones are silent for ever."""
     silent = has(cli, Feature.UNKNOWN_CONTROL_IS_SILENT)
     async with stage.session() as session:
@@ -193,7 +191,7 @@ async def test_a_request_the_cli_does_not_know_is_an_error_or_times_out(
         await play(session)
 
 
-async def test_what_a_handler_allows_and_denies_reaches_the_tool_and_the_model(
+async def test_the_handlers_decisions_reach_the_tool_and_the_model(
     stage: Stage,
 ) -> None:
     """CLI-219: allow always carries the whole input, deny always a message, both toolUseID."""
@@ -225,7 +223,7 @@ def answers(witness: Witness) -> list[dict[str, Any]]:
     return [line["response"]["response"] for line in lines]
 
 
-async def test_a_handler_that_fails_or_is_not_there_denies_and_the_turn_goes_on(
+async def test_a_failing_or_missing_handler_denies_and_the_turn_continues(
     stage: Stage,
 ) -> None:
     """CLI-200: a malformed answer never hangs, it denies; trap 5: everything is answered."""
@@ -243,7 +241,7 @@ async def test_a_handler_that_fails_or_is_not_there_denies_and_the_turn_goes_on(
         assert one_of(Result, messages).ok
 
 
-async def test_an_answer_to_a_request_that_is_long_over_is_not_written(stage: Stage) -> None:
+async def test_an_answer_to_a_request_that_has_ended_is_not_written(stage: Stage) -> None:
     """CLI-221: a second or late response is ignored by the CLI; ours is never sent."""
     stage.model.push(use("Bash", command=stage.script(), description="d"))
     desk = Desk()
@@ -258,7 +256,7 @@ async def test_an_answer_to_a_request_that_is_long_over_is_not_written(stage: St
     assert len(answers(witness)) == 1
 
 
-async def test_several_tools_of_one_message_are_each_asked_with_their_own_input(
+async def test_each_tool_of_a_message_is_requested_with_its_own_input(
     stage: Stage,
 ) -> None:
     """CLI-200: the answer belongs to its request_id, whatever the order."""
@@ -274,7 +272,7 @@ async def test_several_tools_of_one_message_are_each_asked_with_their_own_input(
     assert one_of(Result, messages).permission_denials[0].tool_use_id == denied
 
 
-async def test_bad_arguments_do_no_harm_to_a_running_session(stage: Stage) -> None:
+async def test_invalid_arguments_do_not_affect_a_running_session(stage: Stage) -> None:
     """CLI-200: a tool's result as a prompt has no effect anywhere, so it cannot be sent."""
     async with stage.session() as session:
         for prompt in ("", [], [{"type": "tool_result", "tool_use_id": "x"}], 5):
@@ -286,7 +284,7 @@ async def test_bad_arguments_do_no_harm_to_a_running_session(stage: Stage) -> No
         assert (await ended(turn))[0].ok
 
 
-def test_the_options_of_a_stage_never_reach_beyond_it(stage: Stage) -> None:
+def test_the_options_of_one_test_do_not_affect_another(stage: Stage) -> None:
     """All of this runs hermetically: nothing of the machine's environment is passed on."""
     options: Options = stage.options()
     assert options.inherit_env is False

@@ -27,7 +27,7 @@ def check_interrupted(result: Result, cli: RealCli, *reasons: str) -> None:
     assert bool(result.errors) is reports_error
 
 
-async def test_an_interrupt_when_idle_is_answered_and_ends_nothing(
+async def test_an_interrupt_of_an_idle_session_is_answered_and_ends_nothing(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-205: interrupt when idle, success and nothing else; trap 4."""
@@ -42,7 +42,7 @@ async def test_an_interrupt_when_idle_is_answered_and_ends_nothing(
     assert [result.ok for result in witness.all_of(Result)] == [True, True]
 
 
-async def test_an_interrupt_ends_a_turn_that_waits_for_the_model(
+async def test_an_interrupt_ends_a_turn_that_is_waiting_for_the_model(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-203: interrupt -> success, the marker, then the result."""
@@ -60,9 +60,7 @@ async def test_an_interrupt_ends_a_turn_that_waits_for_the_model(
     assert [exchange.outcome for exchange in stage.model.turns] == ["hung up", "answered"]
 
 
-async def test_an_interrupt_in_the_middle_of_a_text_keeps_what_was_said(
-    stage: Stage, cli: RealCli
-) -> None:
+async def test_an_interrupt_during_a_text_keeps_the_text_so_far(stage: Stage, cli: RealCli) -> None:
     """CLI-203: before the marker 2.1.325 gives the partial text, `aborted`; 2.1.38 does not."""
     gate = Gate()
     stage.model.push(reply("one two").but(delta_chars=4, hold=gate, hold_after=1))
@@ -133,7 +131,7 @@ async def test_an_interrupt_withdraws_an_open_permission_request(
     assert not [line for line in witness.written if line["type"] == "control_response"]
 
 
-async def test_two_interrupts_and_the_next_prompt_can_be_written_at_once(stage: Stage) -> None:
+async def test_two_interrupts_and_the_next_prompt_can_be_written_together(stage: Stage) -> None:
     """CLI-203: the second interrupt is answered and has no effect on the next turn."""
     gate = Gate()
     stage.model.push(reply("Never said.").but(hold=gate), reply("Next."))
@@ -151,7 +149,7 @@ async def test_two_interrupts_and_the_next_prompt_can_be_written_at_once(stage: 
     assert following.text == "Next." or not following.ok
 
 
-async def test_an_interrupt_right_behind_a_prompt_leaves_nothing_waiting(stage: Stage) -> None:
+async def test_an_interrupt_directly_after_a_prompt_leaves_nothing_pending(stage: Stage) -> None:
     """CLI-203: whether it still catches the turn is a race; that all goes on is not."""
     async with stage.session() as session:
         turn = await session.send("one")
@@ -162,7 +160,9 @@ async def test_an_interrupt_right_behind_a_prompt_leaves_nothing_waiting(stage: 
         assert (await play(session, "two"))[-1].data["result"] == "Done."
 
 
-async def test_a_denial_with_interrupt_ends_the_turn_at_once(stage: Stage, cli: RealCli) -> None:
+async def test_a_denial_with_interrupt_ends_the_turn_immediately(
+    stage: Stage, cli: RealCli
+) -> None:
     """CLI-203: deny with interrupt:true; no second request, and only old ones pass the words on."""
     stage.model.push(use("Bash", command=stage.script(), description="d"))
     desk = Desk(Deny("Stop this.", interrupt=True))

@@ -9,7 +9,7 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.versions import Feature
 
 
-async def test_a_cli_with_a_key_is_logged_in_and_one_without_is_not(
+async def test_a_cli_with_a_key_is_signed_in_and_one_without_a_key_is_not(
     cli: RealCli, cli_env: dict[str, str]
 ) -> None:
     executable = str(cli.executable)
@@ -23,7 +23,7 @@ async def test_a_cli_with_a_key_is_logged_in_and_one_without_is_not(
 
 
 @pytest.mark.only(before="2.1.120")
-async def test_an_old_cli_is_not_asked_for_it_would_take_the_words_for_a_prompt(
+async def test_an_old_cli_is_not_asked_because_it_would_read_the_command_as_a_prompt(
     cli: RealCli, cli_env: dict[str, str]
 ) -> None:
     version = await version_of(str(cli.executable), cli_env)

@@ -44,7 +44,7 @@ async def result_of(stage: Stage, session: Session, name: str, /, **input: Any) 
     return result
 
 
-async def test_a_tool_of_this_program_is_called_with_its_arguments_and_its_ids(
+async def test_an_in_process_tool_is_called_with_its_arguments_and_ids(
     stage: Stage,
 ) -> None:
     """CLI-804: handshake, tools/call with _meta, answers by value; a rule has no content."""
@@ -108,7 +108,7 @@ async def test_results_of_every_kind_reach_the_model(stage: Stage) -> None:
     assert "Hello Ada" in greeting.text
 
 
-async def test_an_interrupt_withdraws_a_slow_call(stage: Stage) -> None:
+async def test_an_interrupt_cancels_a_slow_call(stage: Stage) -> None:
     """CLI-808: interrupt while a tools/call is pending; the tool is cancelled."""
     began, withdrawn = asyncio.Event(), asyncio.Event()
 
@@ -133,7 +133,7 @@ async def test_an_interrupt_withdraws_a_slow_call(stage: Stage) -> None:
         assert (await result_of(stage, session, "mcp__fairlead__slow", odd=1)).is_error
 
 
-async def test_a_server_of_this_program_may_speak_to_the_client_of_the_cli(
+async def test_an_in_process_server_can_send_requests_to_the_cli(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-800: mcp_message host to CLI; the answer is a message without a method."""
@@ -167,7 +167,7 @@ async def test_a_server_of_this_program_may_speak_to_the_client_of_the_cli(
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_resources_are_listed_and_read_by_the_model(stage: Stage) -> None:
+async def test_the_model_lists_and_reads_resources(stage: Stage) -> None:
     """CLI-800: resources of a server in this program; 2.1.38 does not ask for them."""
 
     @resource("note://one", name="one")
@@ -184,7 +184,7 @@ async def test_resources_are_listed_and_read_by_the_model(stage: Stage) -> None:
     assert "buy herring" in read.text
 
 
-async def test_a_server_that_the_cli_starts_may_ask_the_user(
+async def test_a_server_started_by_the_cli_can_ask_the_user(
     stage: Stage, cli: RealCli, tmp_path: Path
 ) -> None:
     """CLI-1200: elicitation of a server outside this program; 2.1.38 cannot."""
@@ -214,7 +214,7 @@ async def test_a_server_that_the_cli_starts_may_ask_the_user(
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_an_elicitation_that_nobody_handles_is_declined(stage: Stage, tmp_path: Path) -> None:
+async def test_an_elicitation_without_a_handler_is_declined(stage: Stage, tmp_path: Path) -> None:
     """CLI-1200: elicitation; nothing hangs."""
     servers = {"small": small_server(tmp_path / "log")}
     async with stage.session(mcp_servers=servers, rules=allowed("small")) as session:
@@ -226,7 +226,7 @@ async def statuses(session: Session) -> dict[str, str]:
     return {str(server["name"]): str(server["status"]) for server in await session.mcp_status()}
 
 
-async def test_servers_are_switched_reconnected_added_and_removed(
+async def test_servers_are_enabled_disabled_reconnected_added_and_removed(
     stage: Stage, cli: RealCli, tmp_path: Path
 ) -> None:
     """CLI-806: mcp_status (each once), toggle, reconnect, set_servers; our own tools stay."""
@@ -262,7 +262,7 @@ async def test_servers_are_switched_reconnected_added_and_removed(
         assert (await result_of(stage, session, "mcp__fairlead__hello")).text == "still here"
 
 
-async def test_servers_of_a_project_are_connected_without_asking_unless_strict(
+async def test_project_servers_are_connected_without_approval_unless_strict(
     stage: Stage, tmp_path: Path
 ) -> None:
     """CLI-809: .mcp.json of the project."""

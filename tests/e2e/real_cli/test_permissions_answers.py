@@ -26,7 +26,7 @@ from tests.e2e.real_cli.stage import Desk, OpenDesk, Stage, all_of, one_of, tool
 from tests.e2e.real_cli.witness import ended
 
 
-async def test_an_allowed_tool_runs_with_its_input_as_asked_or_as_edited(stage: Stage) -> None:
+async def test_an_allowed_tool_runs_with_the_original_or_the_edited_input(stage: Stage) -> None:
     """CLI-310: userModified is false, even when the host changed the input."""
     file = stage.project / "a.txt"
     edited = {"file_path": str(file), "content": "from the host"}
@@ -42,7 +42,7 @@ async def test_an_allowed_tool_runs_with_its_input_as_asked_or_as_edited(stage: 
     assert line.tool_use_result.get("userModified") in (None, False)
 
 
-async def test_suggestions_given_back_are_in_force_at_once(stage: Stage, cli: RealCli) -> None:
+async def test_returned_suggestions_take_effect_immediately(stage: Stage, cli: RealCli) -> None:
     """CLI-303: updatedPermissions with the suggestions echoed back, in their own scope."""
     command = stage.script()
     desk = AlwaysDesk()
@@ -61,7 +61,7 @@ async def test_suggestions_given_back_are_in_force_at_once(stage: Stage, cli: Re
     assert (stage.project / "b.txt").read_text() == "x"
 
 
-async def test_suggestions_for_this_session_only_leave_no_file_behind(stage: Stage) -> None:
+async def test_suggestions_for_the_session_change_no_file(stage: Stage) -> None:
     """CLI-305: for "this session" the destination of the suggestions is overwritten."""
     command = stage.script()
     desk = AlwaysDesk("session")
@@ -84,7 +84,7 @@ class AlwaysDesk(Desk):
         return Allow.always(request, self._destination)
 
 
-async def test_a_rule_can_go_to_each_of_the_five_scopes(stage: Stage, cli: RealCli) -> None:
+async def test_a_rule_can_be_saved_in_each_of_the_five_scopes(stage: Stage, cli: RealCli) -> None:
     """CLI-305: destinations; 2.1.325 ignores an allow rule in the files of an untrusted project."""
     command = stage.script()
     calls = {destination: f"{command} {destination}" for destination in DESTINATIONS}
@@ -107,7 +107,7 @@ async def test_a_rule_can_go_to_each_of_the_five_scopes(stage: Stage, cli: RealC
         assert rules_in(path) == {"allow": [f"Bash({calls[destination]})"]}
 
 
-async def test_rules_are_added_removed_and_replaced_by_later_answers(stage: Stage) -> None:
+async def test_later_answers_add_remove_and_replace_rules(stage: Stage) -> None:
     """CLI-300: addRules, removeRules, replaceRules."""
     command = stage.script()
     one, two = RuleValue("Bash", f"{command} one"), RuleValue("Bash", f"{command} two")
@@ -124,7 +124,7 @@ async def test_rules_are_added_removed_and_replaced_by_later_answers(stage: Stag
     assert asked == ["one", "other", "one", "two"]
 
 
-async def test_an_allow_may_carry_a_rule_that_denies_from_then_on(stage: Stage) -> None:
+async def test_an_allow_can_include_a_rule_that_denies_later_calls(stage: Stage) -> None:
     """CLI-307: this call runs, the next is denied without a prompt."""
     command = f"{stage.script()} never"
     never = AddRules(rules=(RuleValue("Bash", command),), behavior="deny", destination="session")

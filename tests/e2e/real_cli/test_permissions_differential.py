@@ -220,7 +220,7 @@ def _agree(case: Case) -> bool:
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
-async def test_P55_the_cli_does_what_the_policy_says(group: Group, compare: Compare) -> None:
+async def test_P55_the_cli_decides_as_the_policy_predicts(group: Group, compare: Compare) -> None:
     cases = await compare(group)
     different = [case for case in cases if not _agree(case)]
     unnamed = [str(case) for case in different if named(case) is None]
@@ -237,7 +237,7 @@ async def test_P55_the_cli_does_what_the_policy_says(group: Group, compare: Comp
     ],
     indirect=["cli"],
 )
-async def test_P55_a_named_difference_is_real_and_on_the_strict_side(
+async def test_P55_a_listed_difference_exists_and_the_policy_is_stricter(
     known: Difference, compare: Compare
 ) -> None:
     case = (await compare(known.example))[-1]

@@ -50,27 +50,27 @@ async def asked_in(stage: Stage, mode: str, **more: Any) -> list[str]:
     return asked
 
 
-async def test_the_default_mode_asks_for_all_that_changes_something(stage: Stage) -> None:
+async def test_default_mode_asks_before_every_change(stage: Stage) -> None:
     """CLI-300: modes, default."""
     everything = ["script", "mkdir", "write", "write outside", "question"]
     assert await asked_in(stage, "default") == everything
 
 
-async def test_accept_edits_still_asks_for_commands_and_questions(stage: Stage) -> None:
+async def test_acceptEdits_still_asks_for_commands_and_questions(stage: Stage) -> None:
     """CLI-312: modes, acceptEdits; simple file commands in the folder pass as well."""
     assert await asked_in(stage, "acceptEdits") == ["script", "write outside", "question"]
     assert (stage.project / "new").is_dir()
     assert (stage.project / "a.txt").exists()
 
 
-async def test_bypass_asks_only_what_needs_a_person(stage: Stage) -> None:
+async def test_bypassPermissions_only_asks_what_needs_a_user(stage: Stage) -> None:
     """CLI-313: modes, bypassPermissions; a question still comes."""
     danger = Danger(allow_skip=True)
     asked = await asked_in(stage, "bypassPermissions", danger=danger, env={"IS_SANDBOX": "1"})
     assert asked == ["question"]
 
 
-async def test_dont_ask_denies_without_asking(stage: Stage, cli: RealCli) -> None:
+async def test_dontAsk_denies_without_asking(stage: Stage, cli: RealCli) -> None:
     """CLI-307: modes, dontAsk; 2.1.325 tells each denial."""
     desk = Desk()
     async with stage.session(permission_mode="dontAsk", on_permission=desk) as session:
@@ -87,7 +87,7 @@ async def test_dont_ask_denies_without_asking(stage: Stage, cli: RealCli) -> Non
         assert told == ([tool] if cli.key >= (2, 1, 220) else [])
 
 
-async def test_plan_mode_is_no_lock(stage: Stage, cli: RealCli) -> None:
+async def test_plan_mode_does_not_block_every_change(stage: Stage, cli: RealCli) -> None:
     """CLI-315: modes, plan; an edit is asked for as usual and runs if it is allowed."""
     desk = Desk()
     async with stage.session(permission_mode="plan", on_permission=desk) as session:
@@ -97,7 +97,7 @@ async def test_plan_mode_is_no_lock(stage: Stage, cli: RealCli) -> None:
     assert (stage.project / "a.txt").exists()
 
 
-async def test_bypass_as_root_is_refused_with_a_hint(stage: Stage) -> None:
+async def test_bypassPermissions_as_root_is_refused_with_a_hint(stage: Stage) -> None:
     """CLI-313: bypass as root; anybody else may."""
     session = stage.session(danger=Danger(skip_permissions=True))
     if os.geteuid() == 0:
@@ -117,7 +117,9 @@ def test_delegate_is_not_offered() -> None:
 
 
 @pytest.mark.only(before="2.1.120")
-async def test_a_mode_that_the_version_lacks_is_refused_before_the_start(stage: Stage) -> None:
+async def test_a_mode_that_the_version_does_not_have_is_refused_before_the_start(
+    stage: Stage,
+) -> None:
     """CLI-316: modes, auto; 2.1.38 would exit."""
     with pytest.raises(OptionError, match=r"permission_mode: needs CLI"):
         await stage.session(permission_mode="auto").start()

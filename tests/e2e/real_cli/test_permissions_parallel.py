@@ -19,7 +19,7 @@ def two_reads(stage: Stage) -> Reply:
     return reply(*(tool("Read", file_path=str(path)) for path in paths))
 
 
-async def test_two_reads_are_open_at_once_and_may_be_answered_in_any_order(stage: Stage) -> None:
+async def test_two_open_reads_can_be_answered_in_any_order(stage: Stage) -> None:
     """CLI-300: several permissions in one message; dialogs are keyed by request id."""
     stage.model.push(two_reads(stage))
     desk = OpenDesk()
@@ -37,7 +37,7 @@ async def test_two_reads_are_open_at_once_and_may_be_answered_in_any_order(stage
     assert outcome == {second.tool_use_id: False, first.tool_use_id: True}
 
 
-async def test_two_commands_ask_one_after_the_other(stage: Stage) -> None:
+async def test_two_commands_are_requested_one_after_the_other(stage: Stage) -> None:
     """CLI-300: several permissions in one message; Bash commands wait for each other."""
     command = stage.script()
     calls = [tool("Bash", command=f"{command} {word}", description="d") for word in ("one", "two")]
@@ -60,7 +60,7 @@ async def test_two_commands_ask_one_after_the_other(stage: Stage) -> None:
     ]
 
 
-async def test_an_interrupt_withdraws_what_is_open(stage: Stage) -> None:
+async def test_an_interrupt_withdraws_all_open_requests(stage: Stage) -> None:
     """CLI-203: interrupt during a pending permission; the handler is cancelled."""
     stage.model.push(two_reads(stage))
     desk = OpenDesk()
@@ -78,7 +78,7 @@ async def test_an_interrupt_withdraws_what_is_open(stage: Stage) -> None:
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_a_request_may_come_while_the_model_still_speaks(stage: Stage) -> None:
+async def test_a_request_can_arrive_while_the_reply_is_streaming(stage: Stage) -> None:
     """CLI-300: tools start before the message is over; do not wait for its end."""
     gate = Gate()
     write = tool("Write", file_path=str(stage.project / "a.txt"), content="x")

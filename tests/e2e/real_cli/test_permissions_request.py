@@ -40,7 +40,7 @@ def tool_uses(messages: list[Any]) -> list[ToolUseBlock]:
     return all_of(ToolUseBlock, blocks)
 
 
-async def test_each_tool_suggests_what_would_make_the_next_call_pass(
+async def test_each_tool_suggests_rules_that_would_allow_the_next_call(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-305: suggestion types and destinations; what each tool suggests."""
@@ -92,7 +92,7 @@ def allow_bash(*commands: str) -> PermissionUpdate:
     return allow("localSettings", *(RuleValue("Bash", command) for command in commands))
 
 
-async def test_a_program_without_a_handler_denies_and_says_so(stage: Stage) -> None:
+async def test_without_a_handler_a_request_is_denied_with_a_reason(stage: Stage) -> None:
     """CLI-300: what would prompt needs somebody to answer; nothing hangs."""
     async with stage.session() as session:
         await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
@@ -102,7 +102,7 @@ async def test_a_program_without_a_handler_denies_and_says_so(stage: Stage) -> N
     assert not (stage.project / "a.txt").exists()
 
 
-async def test_a_handler_that_fails_denies_with_its_failure(stage: Stage) -> None:
+async def test_a_handler_that_raises_denies_with_its_error(stage: Stage) -> None:
     """CLI-208: a malformed answer denies; Fairlead never sends one."""
 
     async def broken(request: PermissionRequest) -> Allow:

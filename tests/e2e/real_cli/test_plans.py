@@ -44,7 +44,7 @@ def modes(messages: list[Any]) -> list[str]:
     return [status.permission_mode for status in all_of(Status, messages) if status.permission_mode]
 
 
-async def test_a_plan_is_shown_and_can_be_sent_back(stage: Stage) -> None:
+async def test_a_plan_is_shown_and_can_be_rejected_with_comments(stage: Stage) -> None:
     """CLI-407: plan in the input; reject a plan, the mode stays."""
     reviewer = Reviewer(Reject("Think of the tests."))
     async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
@@ -58,9 +58,7 @@ async def test_a_plan_is_shown_and_can_be_sent_back(stage: Stage) -> None:
     assert one_of(Init, again).permission_mode == "plan"
 
 
-async def test_a_plan_that_the_model_did_not_write_down_is_shown_where_the_cli_keeps_it(
-    stage: Stage, cli: RealCli
-) -> None:
+async def test_an_unsaved_plan_is_shown_if_the_cli_has_it(stage: Stage, cli: RealCli) -> None:
     """CLI-407: 2.1.325 strips the plan from the input and knows its file only (get_plan)."""
     version = Version.parse(cli.version)
     assert version is not None
@@ -77,7 +75,7 @@ async def test_a_plan_that_the_model_did_not_write_down_is_shown_where_the_cli_k
             assert await session.plan() == PLAN
 
 
-async def test_an_approved_plan_leaves_plan_mode(stage: Stage) -> None:
+async def test_an_approved_plan_ends_plan_mode(stage: Stage) -> None:
     """CLI-407: approve a plan; the mode falls back to default, edits ask again."""
     reviewer = Reviewer(Approve())
     async with stage.session(permission_mode="plan", on_plan=reviewer) as session:
@@ -88,7 +86,7 @@ async def test_an_approved_plan_leaves_plan_mode(stage: Stage) -> None:
     assert one_of(Init, again).permission_mode == "default"
 
 
-async def test_a_plan_approved_with_edits_goes_on_in_accept_edits(stage: Stage) -> None:
+async def test_a_plan_approved_with_edits_continues_in_acceptEdits(stage: Stage) -> None:
     """CLI-407: approve a plan with setMode acceptEdits; then a write passes without asking."""
     reviewer = Reviewer(Approve(accept_edits=True))
     file = stage.project / "a.txt"

@@ -48,7 +48,7 @@ def heard(stage: Stage) -> str:
     return stage.model.requests[-1].tool_results[0].text
 
 
-async def test_questions_come_typed_and_answers_go_by_their_text(
+async def test_questions_are_typed_and_answers_are_keyed_by_their_text(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-401: answers keyed by question text, free text, several choices as one string."""
@@ -97,7 +97,7 @@ async def test_notes_partial_answers_and_a_refusal_reach_the_model(
     assert [one.text for one in person.asked[1].questions] == ["One?", "Two?"]
 
 
-async def test_an_answer_to_no_question_is_a_mistake_of_the_host_and_denies(stage: Stage) -> None:
+async def test_an_answer_to_an_unknown_question_is_a_host_error_and_denies(stage: Stage) -> None:
     """CLI-401: keys by index reach no question; Fairlead refuses to send them."""
     person = Person({"0": "Blue"})
     async with stage.session(on_question=person) as session:

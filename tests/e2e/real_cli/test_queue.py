@@ -20,7 +20,7 @@ from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, play
 from tests.e2e.real_cli.witness import HeldCommand, Witness, ended, has
 
 
-async def test_held_prompts_get_a_turn_each_in_their_order(stage: Stage) -> None:
+async def test_held_prompts_get_one_turn_each_in_order(stage: Stage) -> None:
     """CLI-518: the queue is kept in the host, so every version runs one turn for each."""
     gate = Gate()
     stage.model.push(reply("1").but(hold=gate), reply("2"), reply("3"), reply("4"))
@@ -42,7 +42,7 @@ async def test_held_prompts_get_a_turn_each_in_their_order(stage: Stage) -> None
     assert said == ["one", "four", "two, but better"]
 
 
-async def test_prompts_sent_at_once_during_a_text_get_a_turn_each_or_one_together(
+async def test_prompts_sent_immediately_during_a_text_get_one_turn_each_or_one_turn_together(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-518: (no tool running) 2.1.38 runs one turn each, later ones merge what waits."""
@@ -71,7 +71,7 @@ async def test_prompts_sent_at_once_during_a_text_get_a_turn_each_or_one_togethe
     assert sum(cost or 0.0 for cost in costs) == pytest.approx(results[-1].total_cost_usd)
 
 
-async def test_prompts_sent_at_once_while_a_tool_runs_are_folded_into_its_turn(
+async def test_prompts_sent_immediately_while_a_tool_runs_join_its_turn(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-500: (tool running) the model sees them with its next request, one result for all."""
@@ -100,7 +100,7 @@ async def test_prompts_sent_at_once_while_a_tool_runs_are_folded_into_its_turn(
         assert set(first.answers) == named
 
 
-async def test_prompts_folded_into_a_turn_that_is_interrupted_end_with_it(stage: Stage) -> None:
+async def test_prompts_that_joined_an_interrupted_turn_end_with_it(stage: Stage) -> None:
     """CLI-500: the interrupted result ends all that the turn had taken up."""
     gate = Gate()
     with HeldCommand(stage.project) as command:
@@ -121,7 +121,7 @@ async def test_prompts_folded_into_a_turn_that_is_interrupted_end_with_it(stage:
             await play(session, "three")
 
 
-async def test_what_waits_inside_the_cli_runs_after_an_interrupt(
+async def test_prompts_queued_inside_the_cli_run_after_an_interrupt(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-518: interrupt with queued messages; `still_queued` lists them."""
@@ -141,7 +141,7 @@ async def test_what_waits_inside_the_cli_runs_after_an_interrupt(
     assert second.text == "2"
 
 
-async def test_an_interrupt_can_drop_all_that_waits(stage: Stage, cli: RealCli) -> None:
+async def test_an_interrupt_can_drop_all_queued_prompts(stage: Stage, cli: RealCli) -> None:
     """CLI-518: `cancel_queued:true` drops what waits inside the CLI; our own queue always."""
     gate = Gate()
     stage.model.push(reply("Never.").but(hold=gate))
@@ -164,7 +164,7 @@ async def test_an_interrupt_can_drop_all_that_waits(stage: Stage, cli: RealCli) 
         await play(session, "next")
 
 
-async def test_a_prompt_inside_the_cli_can_be_taken_back_where_the_version_can(
+async def test_a_prompt_queued_inside_the_cli_can_be_cancelled_if_the_version_supports_it(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-1200: cancel_async_message; old versions are silent about it, so they are not asked."""
@@ -189,7 +189,7 @@ async def test_a_prompt_inside_the_cli_can_be_taken_back_where_the_version_can(
     assert said == (["one", "three"] if can else ["one", "two", "three"])
 
 
-async def test_a_prompt_that_comes_first_ends_the_running_turn(stage: Stage, cli: RealCli) -> None:
+async def test_a_prompt_with_priority_now_ends_the_running_turn(stage: Stage, cli: RealCli) -> None:
     """CLI-520: `priority:"now"` aborts the turn; 2.1.38 queues it like any other."""
     gate = Gate()
     stage.model.push(reply("1").but(hold=gate), reply("2"))
@@ -206,7 +206,7 @@ async def test_a_prompt_that_comes_first_ends_the_running_turn(stage: Stage, cli
     assert second.text == "2"
 
 
-async def test_a_prompt_that_a_hook_blocks_ends_like_any_other(stage: Stage) -> None:
+async def test_a_prompt_blocked_by_a_hook_ends_like_any_other(stage: Stage) -> None:
     """CLI-814: UserPromptSubmit block: a result and no request; trap 16."""
 
     async def block(call: HookCall) -> dict[str, str] | None:
@@ -221,7 +221,7 @@ async def test_a_prompt_that_a_hook_blocks_ends_like_any_other(stage: Stage) -> 
 
 
 @pytest.mark.only(since="2.1.120")
-async def test_a_turn_nobody_asked_for_holds_prompts_back_and_ends_none(stage: Stage) -> None:
+async def test_a_turn_without_a_prompt_delays_queued_prompts_and_ends_none(stage: Stage) -> None:
     """CLI-521: turns that background tasks start by themselves; trap 22."""
     gate = Gate()
     session = stage.session(on_permission=Desk())

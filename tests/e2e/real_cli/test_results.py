@@ -16,7 +16,7 @@ from tests.e2e.real_cli.witness import Witness, ended, has
 SCHEMA = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
 
 
-async def test_an_error_of_the_api_is_a_success_that_is_an_error(
+async def test_an_api_error_is_reported_as_a_success_result_that_is_an_error(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-506: subtype success with is_error; trap 24. At the end exit 1, trap 29."""
@@ -39,7 +39,7 @@ async def test_an_error_of_the_api_is_a_success_that_is_an_error(
     assert witness.returncode == 1
 
 
-async def test_without_credentials_the_turn_fails_and_says_so(stage: Stage, cli: RealCli) -> None:
+async def test_without_credentials_the_turn_fails_with_a_reason(stage: Stage, cli: RealCli) -> None:
     """CLI-513: no credentials."""
     async with stage.session(env={"ANTHROPIC_API_KEY": ""}) as session:
         messages = await play(session)
@@ -50,7 +50,7 @@ async def test_without_credentials_the_turn_fails_and_says_so(stage: Stage, cli:
     assert stage.model.requests == ()
 
 
-async def test_a_limit_of_turns_ends_each_turn_and_the_session_lives(
+async def test_a_turn_limit_ends_each_turn_and_the_session_continues(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-511: error_max_turns, after the tool ran; the counter starts again. Trap 24."""
@@ -65,7 +65,7 @@ async def test_a_limit_of_turns_ends_each_turn_and_the_session_lives(
     assert len(stage.model.requests) == 3
 
 
-async def test_a_spent_budget_ends_this_turn_and_every_later_one(
+async def test_an_exhausted_budget_ends_this_turn_and_every_later_one(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-511: error_max_budget_usd before the tool runs; later turns fail at once."""
@@ -79,7 +79,7 @@ async def test_a_spent_budget_ends_this_turn_and_every_later_one(
     assert len(stage.model.requests) == 1
 
 
-async def test_cost_is_told_in_total_and_tokens_by_the_turn(stage: Stage) -> None:
+async def test_cost_is_reported_in_total_and_tokens_per_turn(stage: Stage) -> None:
     """CLI-507: cumulative are total_cost_usd and modelUsage; per turn usage; traps 25, 26."""
     amounts = [Usage(output_tokens=tokens) for tokens in (1000, 3000, 2000)]
     stage.model.push(*(reply("x").but(usage=usage) for usage in amounts))
@@ -101,7 +101,7 @@ async def test_cost_is_told_in_total_and_tokens_by_the_turn(stage: Stage) -> Non
     assert costs[2] == pytest.approx(costs[0] * 2, rel=0.1)
 
 
-async def test_the_cost_of_a_turn_is_right_after_a_resume(stage: Stage, cli: RealCli) -> None:
+async def test_the_cost_of_a_turn_is_correct_after_a_resume(stage: Stage, cli: RealCli) -> None:
     """CLI-507: the total starts at 0 again on old versions, on 2.1.325 it goes on."""
     options: Options = stage.options()
     async with Session(options) as session:
@@ -117,7 +117,7 @@ async def test_the_cost_of_a_turn_is_right_after_a_resume(stage: Stage, cli: Rea
     assert result.total_cost_usd == pytest.approx(first.cost_usd * (2 if goes_on else 1))
 
 
-async def test_a_schema_gives_a_structured_output_or_none_but_always_an_end(
+async def test_a_schema_gives_a_structured_output_or_none_and_the_turn_always_ends(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-512: check structured_output itself; trap 6: 2.1.38 asks again without end."""

@@ -14,7 +14,7 @@ from tests.e2e.real_cli.registry_house import house
 from tests.e2e.real_cli.stage import Stage
 
 
-async def test_a_tool_is_approved_and_runs_and_the_session_resumes_after_a_stop(
+async def test_an_approved_tool_runs_and_the_session_resumes_after_a_stop(
     stage: Stage,
 ) -> None:
     command = stage.script()
@@ -48,7 +48,7 @@ async def test_a_tool_is_approved_and_runs_and_the_session_resumes_after_a_stop(
         assert "It ran." in json.dumps(stage.model.requests[-1].messages)
 
 
-async def test_a_killed_cli_is_resumed_and_what_waited_is_sent(stage: Stage) -> None:
+async def test_a_killed_cli_is_resumed_and_queued_prompts_are_sent(stage: Stage) -> None:
     command = stage.script()
     stage.model.push(reply("Hello."), use("Bash", command=command), reply("Back."))
     async with house(stage) as server:
@@ -68,7 +68,7 @@ async def test_a_killed_cli_is_resumed_and_what_waited_is_sent(stage: Stage) -> 
         assert "Hello." in last
 
 
-async def test_a_fork_goes_on_from_the_message_it_was_made_at(stage: Stage) -> None:
+async def test_a_fork_continues_from_its_message(stage: Stage) -> None:
     stage.model.push(reply("One."), reply("Two."), reply("Forked."))
     async with house(stage) as server:
         begun = await server.act(NewSession(cwd=str(stage.project), prompt="first"))

@@ -36,7 +36,7 @@ def transcript_of(stage: Stage, session_id: str) -> Path:
     return stage.home / ".claude" / "projects" / folder / f"{session_id}.jsonl"
 
 
-async def test_a_resumed_session_has_its_id_and_its_history_but_not_its_mode(
+async def test_a_resumed_session_keeps_its_id_and_history_but_not_its_mode(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-704: resume; is history replayed on stdout on resume; CLI-508: cost after resume."""
@@ -65,7 +65,7 @@ async def test_a_resumed_session_has_its_id_and_its_history_but_not_its_mode(
     assert total == pytest.approx(again.cost_usd * (2 if continues else 1))
 
 
-async def test_the_latest_session_continues_and_a_fork_leaves_it_alone(stage: Stage) -> None:
+async def test_the_latest_session_continues_and_a_fork_does_not_change_it(stage: Stage) -> None:
     """CLI-702: continue, fork, --session-id, an id that is in use."""
     fork_id = str(uuid.uuid4())
     stage.model.push(reply("First things first."))
@@ -89,13 +89,13 @@ async def test_the_latest_session_continues_and_a_fork_leaves_it_alone(stage: St
         await stage.session(session_id=first_id).start()
 
 
-def test_an_id_of_ones_own_with_resume_needs_a_fork(stage: Stage) -> None:
+def test_a_chosen_session_id_with_resume_requires_a_fork(stage: Stage) -> None:
     """CLI-113: --resume + --session-id without fork would exit 1."""
     with pytest.raises(OptionError, match="fork"):
         stage.options(resume=UNKNOWN, session_id=str(uuid.uuid4()))
 
 
-async def test_what_was_not_kept_cannot_be_resumed(stage: Stage) -> None:
+async def test_a_session_that_was_not_saved_cannot_be_resumed(stage: Stage) -> None:
     """CLI-703: --no-session-persistence; resume of an unknown id ends before any init."""
     async with stage.session(session=SessionFlags(persist=False)) as session:
         await play(session)
@@ -108,7 +108,7 @@ async def test_what_was_not_kept_cannot_be_resumed(stage: Stage) -> None:
     assert exited.value.returncode == 1
 
 
-async def test_a_session_killed_while_it_asks_can_be_resumed(stage: Stage) -> None:
+async def test_a_session_killed_during_a_permission_request_can_be_resumed(stage: Stage) -> None:
     """CLI-700: killed while a permission is pending; nothing is asked again."""
     asked = asyncio.Event()
     withdrawn = asyncio.Event()
@@ -145,7 +145,7 @@ async def test_a_session_killed_while_it_asks_can_be_resumed(stage: Stage) -> No
     assert "go" in history_of(stage.model.requests[-1])
 
 
-async def test_a_session_resumed_at_a_message_forgets_what_came_after(stage: Stage) -> None:
+async def test_a_session_resumed_at_a_message_has_no_later_messages(stage: Stage) -> None:
     """CLI-700: --resume-session-at."""
     stage.model.push(reply("The first answer."), reply("The second answer."))
     async with stage.session() as session:
@@ -160,7 +160,7 @@ async def test_a_session_resumed_at_a_message_forgets_what_came_after(stage: Sta
     assert "The second answer." not in history
 
 
-async def test_files_go_back_to_where_they_were_before_a_prompt(stage: Stage) -> None:
+async def test_files_are_restored_to_their_state_before_a_prompt(stage: Stage) -> None:
     """CLI-711: rewind_files; the id is the uuid of the prompt."""
     file = stage.project / "a.txt"
     file.write_text("old\n")
@@ -181,7 +181,7 @@ async def test_files_go_back_to_where_they_were_before_a_prompt(stage: Stage) ->
         assert file.read_text() == "old\n"
 
 
-async def test_both_pipes_can_be_recorded_and_read_back(stage: Stage, tmp_path: Path) -> None:
+async def test_both_directions_can_be_recorded_and_read_back(stage: Stage, tmp_path: Path) -> None:
     """CLI-1400: what a host writes and what it hears, line by line and exact."""
     record = tmp_path / "session.ndjson"
     session = stage.session(record=record)
@@ -200,7 +200,7 @@ async def test_both_pipes_can_be_recorded_and_read_back(stage: Stage, tmp_path: 
     assert [line.at for line in lines] == sorted(line.at for line in lines)
 
 
-async def test_the_clis_own_debug_log_goes_to_the_file_that_was_named(
+async def test_the_debug_log_of_the_cli_is_written_to_the_given_file(
     stage: Stage, tmp_path: Path
 ) -> None:
     """SURFACE b: --debug-file."""

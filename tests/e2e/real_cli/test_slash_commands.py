@@ -39,7 +39,7 @@ async def test_the_output_of_a_local_command_is_a_user_line_or_an_assistant_line
     assert stage.model.requests == ()
 
 
-async def test_commands_that_are_not_there_say_so_or_go_to_the_model(
+async def test_unknown_commands_are_reported_or_sent_to_the_model(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-603: "Unknown skill"; on 2.1.325 an unknown /foo is a prompt like any other."""
@@ -61,7 +61,7 @@ async def test_commands_that_are_not_there_say_so_or_go_to_the_model(
         assert asked() == ()
 
 
-async def test_the_commands_there_are_stand_in_the_handshake_and_in_init(stage: Stage) -> None:
+async def test_the_commands_are_listed_in_initialize_and_in_init(stage: Stage) -> None:
     """CLI-600: read them from init and from the answer to initialize."""
     folder = stage.project / ".claude" / "commands"
     folder.mkdir(parents=True)
@@ -77,7 +77,7 @@ async def test_the_commands_there_are_stand_in_the_handshake_and_in_init(stage: 
     assert "Say hello to the world." in stage.model.requests[0].text
 
 
-async def test_compact_summarises_and_says_in_which_order_it_went(
+async def test_compact_summarizes_and_reports_its_steps_in_order(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-516, CLI-600: status compacting, status null, init, boundary, summary; trap 21."""
@@ -108,7 +108,7 @@ async def test_compact_summarises_and_says_in_which_order_it_went(
     assert "story-0" not in last
 
 
-async def test_compact_with_nothing_to_compact_fails_in_words(stage: Stage) -> None:
+async def test_compact_without_messages_fails_with_a_message(stage: Stage) -> None:
     """CLI-600: an error text, but subtype success."""
     async with stage.session() as session:
         messages = await play(session, "/compact")
@@ -118,7 +118,7 @@ async def test_compact_with_nothing_to_compact_fails_in_words(stage: Stage) -> N
     assert any("essages to compact" in text for text in said)
 
 
-async def test_clear_changes_the_session_where_the_version_has_it(
+async def test_clear_starts_a_new_session_if_the_version_supports_it(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-600: conversation_reset, then an init with a new session_id, cost 0; trap 30."""

@@ -16,7 +16,7 @@ from tests.e2e.real_cli.stage import Desk, Stage, all_of, one_of, play
 from tests.e2e.real_cli.witness import Witness
 
 
-async def test_nothing_is_said_before_the_first_prompt_and_init_begins_every_turn(
+async def test_nothing_is_written_before_the_first_prompt_and_init_begins_every_turn(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-105: init at the start of every turn, never after `initialize`; trap 1."""
@@ -38,7 +38,7 @@ async def test_nothing_is_said_before_the_first_prompt_and_init_begins_every_tur
     assert len({init.session_id for init in witness.all_of(Init)}) == 1
 
 
-async def test_a_session_takes_many_prompts_with_the_print_flag_as_without(stage: Stage) -> None:
+async def test_a_session_takes_many_prompts_with_and_without_the_print_flag(stage: Stage) -> None:
     """CLI-101: `-p` is neither needed nor harmful."""
     async with stage.session(extra_flags={"--print": None}) as session:
         await play(session, "one")
@@ -46,7 +46,7 @@ async def test_a_session_takes_many_prompts_with_the_print_flag_as_without(stage
     assert [request.text for request in stage.model.requests] == ["one", "two"]
 
 
-async def test_an_unknown_flag_ends_the_cli_and_the_error_names_it(stage: Stage) -> None:
+async def test_an_unknown_flag_ends_the_cli_and_the_error_names_the_flag(stage: Stage) -> None:
     """CLI-110: unknown flags are fatal, exit 1; trap 10."""
     session = stage.session(extra_flags={"--no-such-flag": None})
     with pytest.raises(AgentExited) as failure:
@@ -56,7 +56,7 @@ async def test_an_unknown_flag_ends_the_cli_and_the_error_names_it(stage: Stage)
     assert "unknown option" in failure.value.stderr
 
 
-async def test_without_setting_sources_the_rules_of_the_user_are_not_heeded(stage: Stage) -> None:
+async def test_without_setting_sources_the_users_rules_do_not_apply(stage: Stage) -> None:
     """CLI-108: `--setting-sources ""` disables settings files."""
     command = stage.script()
     rules = {"permissions": {"allow": [f"Bash({command}:*)"]}}

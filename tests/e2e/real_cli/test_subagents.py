@@ -81,7 +81,7 @@ async def test_the_lines_of_a_subagent_name_the_call_that_started_it(
         assert {one.agent_id for one in all_of(User, below)} == {request.agent_id}
 
 
-async def test_two_subagents_ask_at_the_same_time(stage: Stage) -> None:
+async def test_two_subagents_send_requests_at_the_same_time(stage: Stage) -> None:
     """CLI-309: several permissions at once, here of two subagents, answered in any order."""
     command = stage.script()
     stage.model.push(
@@ -103,9 +103,7 @@ async def test_two_subagents_ask_at_the_same_time(stage: Stage) -> None:
     assert denied == [first.tool_use_id]
 
 
-async def test_a_background_agent_is_launched_and_the_turn_ends_without_it(
-    stage: Stage, cli: RealCli
-) -> None:
+async def test_the_turn_ends_before_a_background_agent_ends(stage: Stage, cli: RealCli) -> None:
     """CLI-1102: background; closing does not wait for it for ever (exit on EOF)."""
     gate = Gate()
     stage.model.push(
@@ -130,7 +128,7 @@ async def test_a_background_agent_is_launched_and_the_turn_ends_without_it(
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_a_background_agent_that_ends_starts_a_turn_by_itself(stage: Stage) -> None:
+async def test_the_end_of_a_background_agent_starts_a_turn(stage: Stage) -> None:
     """CLI-521: turns nobody asked for; a prompt waits until such a turn is over."""
     agent_gate, turn_gate = Gate(), Gate()
     stage.model.push(

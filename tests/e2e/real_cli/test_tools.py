@@ -59,7 +59,7 @@ async def test_files_are_read_written_and_edited_with_structured_results(
     assert ("old_source" in note) == (cli.key >= (2, 1, 220))
 
 
-async def test_an_image_that_was_read_comes_as_a_typed_block(stage: Stage) -> None:
+async def test_an_image_that_was_read_is_a_typed_block(stage: Stage) -> None:
     """CLI-1000: Read of an image: `{type: image, file: {base64, …}}` and an image block."""
     picture = stage.project / "p.png"
     picture.write_bytes(PNG)
@@ -74,7 +74,9 @@ async def test_an_image_that_was_read_comes_as_a_typed_block(stage: Stage) -> No
     assert image.source.type == "base64"
 
 
-async def test_a_command_has_an_object_if_it_went_well_and_a_text_if_not(stage: Stage) -> None:
+async def test_a_command_that_succeeds_has_an_object_and_one_that_fails_a_text(
+    stage: Stage,
+) -> None:
     """CLI-1005: Bash `{stdout, …}`; a string on a non-zero exit; a long output is put aside."""
     command = stage.script(content="echo out; echo err >&2; exit ${1:-0}")
     async with stage.session(on_permission=Desk()) as session:
@@ -108,7 +110,7 @@ async def test_an_mcp_tool_has_a_list_of_blocks(stage: Stage) -> None:
     assert [block["text"] for block in blocks] == ["one", "two"]
 
 
-async def test_the_list_of_things_to_do_has_two_shapes(stage: Stage, cli: RealCli) -> None:
+async def test_the_todo_list_has_two_forms(stage: Stage, cli: RealCli) -> None:
     """CLI-1009: TodoWrite on old versions, TaskCreate and its kin where they are allowed."""
     async with stage.session(rules=ToolRules(allowed=["TaskCreate", "TaskList"])) as session:
         if has(cli, Feature.TODO_WRITE):
@@ -122,7 +124,7 @@ async def test_the_list_of_things_to_do_has_two_shapes(stage: Stage, cli: RealCl
             assert [task["subject"] for task in listed["tasks"]] == ["test"]
 
 
-async def test_a_skill_answers_and_then_speaks_as_a_synthetic_user(stage: Stage) -> None:
+async def test_a_skill_answers_and_then_adds_a_synthetic_user_message(stage: Stage) -> None:
     """CLI-1000: the Skill tool; its text comes as a `user` line that a reader should hide."""
     folder = stage.project / ".claude" / "skills" / "greet"
     folder.mkdir(parents=True)
@@ -136,7 +138,7 @@ async def test_a_skill_answers_and_then_speaks_as_a_synthetic_user(stage: Stage)
     assert any("Say hello twice." in text for text in synthetic)
 
 
-async def test_a_file_named_with_an_at_sign_is_read_without_asking(stage: Stage) -> None:
+async def test_a_file_mentioned_with_an_at_sign_is_read_without_a_request(stage: Stage) -> None:
     """CLI-1010: @path in a prompt is expanded, also outside; nothing is shown of it."""
     outside = stage.outside("x.txt", "the hidden herring")
     desk = Desk()

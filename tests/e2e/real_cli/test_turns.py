@@ -19,7 +19,7 @@ SMALL_WINDOW = "claude-sonnet-4-5"
 """A model that every version takes to have room for 200,000 tokens."""
 
 
-async def test_each_block_is_a_line_of_its_own_with_partial_messages_and_without(
+async def test_each_block_has_its_own_line_with_and_without_partial_messages(
     stage: Stage,
 ) -> None:
     """CLI-501: one assistant line per block in both cases, the same message.id; trap 25."""
@@ -49,7 +49,7 @@ async def test_each_block_is_a_line_of_its_own_with_partial_messages_and_without
         assert bool(all_of(StreamEvent, messages)) is partial
 
 
-async def test_a_finished_block_comes_before_the_stream_says_so(stage: Stage) -> None:
+async def test_a_complete_block_arrives_before_its_stream_event(stage: Stage) -> None:
     """CLI-500: assistant(block) precedes content_block_stop; thinking is streamed like text."""
     stage.model.push(reply(thinking("Hm."), "Yes."))
     async with stage.session() as session:
@@ -62,7 +62,7 @@ async def test_a_finished_block_comes_before_the_stream_says_so(stage: Stage) ->
         assert messages.index(line) < messages.index(stop)
 
 
-async def test_a_prompt_is_echoed_when_its_turn_starts_and_only_if_asked_for(
+async def test_a_prompt_is_echoed_at_the_start_of_its_turn_and_only_on_request(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-517: the replay has our uuid and tells the start, not the receipt; trap 20."""
@@ -83,7 +83,7 @@ async def test_a_prompt_is_echoed_when_its_turn_starts_and_only_if_asked_for(
             assert all_of(User, await play(session)) == []
 
 
-async def test_an_overloaded_api_is_asked_again_and_new_versions_say_so(
+async def test_a_request_to_an_overloaded_api_is_retried_and_new_versions_report_it(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-514: retries are silent on old versions, later ones tell of each."""
@@ -95,7 +95,7 @@ async def test_an_overloaded_api_is_asked_again_and_new_versions_say_so(
     assert told == ([(1, 529), (2, 500)] if has(cli, Feature.API_RETRY) else [])
 
 
-async def test_an_interrupt_works_while_the_cli_waits_to_ask_again(
+async def test_an_interrupt_works_while_the_cli_waits_for_a_retry(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-514: interrupt works during the wait, which can last for minutes."""
@@ -113,7 +113,7 @@ async def test_an_interrupt_works_while_the_cli_waits_to_ask_again(
         assert one_of(Result, await play(session, "two")).text == "Next."
 
 
-async def test_the_draft_of_a_cut_stream_is_followed_by_a_new_message(
+async def test_the_draft_of_a_broken_stream_is_followed_by_a_new_message(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-515: a draft may never get its final block; what counts has another message.id."""
@@ -138,7 +138,7 @@ def deltas(witness: Witness) -> list[StreamEvent]:
     return witness.all_of(StreamEvent)
 
 
-async def test_a_full_context_is_compacted_by_itself_within_the_turn(
+async def test_a_full_context_is_compacted_automatically_within_the_turn(
     stage: Stage, cli: RealCli
 ) -> None:
     """CLI-516: auto compaction: init, status, boundary, summary; trap 21."""
