@@ -16,7 +16,7 @@ from fairlead.emulator.state.profile import profile_of
 from fairlead.emulator.state.session import Session, Workspace
 from fairlead.permissions.model.families import family_of
 from fairlead.permissions.rules.book import RuleBook
-from fairlead.permissions.rules.paths import PathContext as PermissionPlace
+from fairlead.permissions.rules.paths import PathContext
 
 __all__ = [
     "BASH",
@@ -46,13 +46,13 @@ VERSIONS = ("2.1.38", "2.1.325")
 
 def engine(script: str, version: str = "2.1.325", *flags: str, **environment: str) -> Engine:
     profile = profile_of(version)
-    place = Workspace(cwd="/project", home="/home", tmp="/tmp", environment=environment)
+    workspace = Workspace(cwd="/project", home="/home", tmp="/tmp", environment=environment)
     numbers = itertools.count()
     seconds = itertools.count(1_000_000)
     session = Session(
         profile=profile,
         arguments=read_flags([*FLAGS, *flags], profile),
-        place=place,
+        workspace=workspace,
         session_id="session",
         mode="default",
         new_id=lambda: f"id-{next(numbers)}",
@@ -60,13 +60,13 @@ def engine(script: str, version: str = "2.1.325", *flags: str, **environment: st
         spending=Spending(profile),
         tools=profile.catalogue.tools,
     )
-    where = PermissionPlace(cwd="/project", home="/home", family=family_of(version))
+    path_context = PathContext(cwd="/project", home="/home", family=family_of(version))
     return Engine(
         Setup(
             session=session,
             scenario=load_text(script),
             book=RuleBook(),
-            permission_place=where,
+            path_context=path_context,
         )
     )
 

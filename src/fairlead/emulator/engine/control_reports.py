@@ -95,7 +95,7 @@ class ControlReports:
         rows = {
             "Version": session.profile.version,
             "Session ID": session.session_id,
-            "cwd": session.place.cwd,
+            "cwd": session.workspace.cwd,
         }
         first = {"title": "Session", "rows": [{"label": k, "value": v} for k, v in rows.items()]}
         second = {"title": "Environment", "rows": [{"label": "Model", "value": session.model}]}
@@ -113,7 +113,7 @@ class ControlReports:
         state = {
             "rules": rules,
             "workspaceDirectories": [],
-            "originalCwd": self._parts.session.place.cwd,
+            "originalCwd": self._parts.session.workspace.cwd,
             "managedOnly": False,
         }
         return {"state": state}
@@ -191,7 +191,7 @@ class ControlReports:
         if query:
             paths = await self._effects.perform(lambda n: Suggest(n, query))
         suggestions = [{"path": path} for path in paths]
-        answer = {"suggestions": suggestions, "cwd": self._parts.session.place.cwd}
+        answer = {"suggestions": suggestions, "cwd": self._parts.session.workspace.cwd}
         self._output.answer(request_id, answer)
 
     def _task_output(self, request_id: str | None, request: Mapping[str, Any]) -> None:

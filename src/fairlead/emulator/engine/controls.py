@@ -122,9 +122,11 @@ class Controls:
         session = parts.session
         profile = session.profile
         pending = {"pending_permission_requests": self._host.pending("can_use_tool")}
-        again = session.is_initialized or (session.results > 0 and not profile.can_initialize_again)
-        if again and not session.profile.can_initialize_again:
-            self._output.refuse(request_id, "Already initialized", beside=pending)
+        is_repeated = session.is_initialized or (
+            session.results > 0 and not profile.can_initialize_again
+        )
+        if is_repeated and not session.profile.can_initialize_again:
+            self._output.refuse(request_id, "Already initialized", extra_fields=pending)
             return
         session.is_initialized = True
         parts.hooks.register(request.get("hooks"))
@@ -137,14 +139,14 @@ class Controls:
             parts.session.want_structure(request["jsonSchema"])
         parts.mcp.host_is_ready(request.get("sdkMcpServers"))
         self._effects.run()  # the first message to a server comes before the answer (CLI-801)
-        beside = (
-            {**pending, "pending_user_dialog_requests": []} if profile.introduces_in_full else {}
+        extra_fields = (
+            {**pending, "pending_user_dialog_requests": []} if profile.details_initialize else {}
         )
         extra = {"hooks_applied": True} if profile.confirms_hooks and "hooks" in request else {}
         self._output.answer_with(
-            request_id, {**self._introduction.whole(self._output.state), **extra}, beside
+            request_id, {**self._introduction.whole(self._output.state), **extra}, extra_fields
         )
-        if again or session.results:
+        if is_repeated or session.results:
             parts.tasks.list_all()
 
     def _interrupt(self, request_id: str | None, request: Mapping[str, Any]) -> None:
@@ -163,14 +165,14 @@ class Controls:
 
     def _set_mode(self, request_id: str | None, request: Mapping[str, Any]) -> None:
         parts = self._parts
-        session, asked = parts.session, request.get("mode")
+        session, requested = parts.session, request.get("mode")
         allowed = session.profile.settable_modes
         if allowed is None:
-            session.mode = str(asked) if asked is not None else ""
-            self._output.answer(request_id, {"mode": asked} if asked is not None else {})
+            session.mode = str(requested) if requested is not None else ""
+            self._output.answer(request_id, {"mode": requested} if requested is not None else {})
             self._output.answer(request_id)
             return
-        mode = "default" if asked == "manual" else asked
+        mode = "default" if requested == "manual" else requested
         if mode not in allowed:
             text = f"Cannot set permission mode: must be one of {', '.join(allowed)}"
             self._output.refuse(request_id, text, "invalid_mode")
@@ -189,9 +191,9 @@ class Controls:
 
     def _set_model(self, request_id: str | None, request: Mapping[str, Any]) -> None:
         parts = self._parts
-        session, asked = parts.session, request.get("model")
+        session, requested = parts.session, request.get("model")
         before, has_begun = session.model, bool(session.conversation.messages)
-        session.model = resolve_model(session.profile, str(asked) if asked else None)
+        session.model = resolve_model(session.profile, str(requested) if requested else None)
         if not session.profile.answers_with_model:
             self._output.answer(request_id)
             return
@@ -275,7 +277,7 @@ class Controls:
         self._output.answer(request_id, {})
 
     def _rewind(self, request_id: str | None, request: Mapping[str, Any]) -> None:
-        environment = self._parts.session.place.environment
+        environment = self._parts.session.workspace.environment
         if environment.get("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") != "1":
             self._output.refuse(request_id, "File rewinding is not enabled.")
             return
@@ -310,9 +312,9 @@ class Controls:
     async def _pass_on(
         self, request_id: str | None, server: str, message: Mapping[str, Any]
     ) -> None:
-        again = await self._parts.mcp.hear(server, message)
+        tools_changed = await self._parts.mcp.receive(server, message)
         self._output.answer(request_id)
-        if again:
+        if tools_changed:
             await self._parts.mcp.list_again(server)
 
     def _mcp_call(self, request_id: str | None, request: Mapping[str, Any]) -> None:

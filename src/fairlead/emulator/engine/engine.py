@@ -88,7 +88,7 @@ class Engine:
             hooks,
             mcp,
             book=setup.book,
-            place=setup.permission_place,
+            path_context=setup.path_context,
         )
         parts = TurnParts(
             session=session,
@@ -152,12 +152,12 @@ class Engine:
             self.withdraw()
             self.stop_turn()
         else:
-            self._leave(0)
+            self._exit_with_hooks(0)
         self._effects.run()
 
     def terminated(self) -> None:
         """SIGTERM: nothing more is written, but the hooks run (measured)."""
-        self._leave(TERMINATED)
+        self._exit_with_hooks(TERMINATED)
         self._effects.run()
 
     def drain(self) -> list[Effect]:
@@ -202,8 +202,8 @@ class Engine:
             else:
                 self._write(message)
         elif kind not in ("keep_alive", "update_environment_variables") and not tolerant:
-            word = "undefined" if kind is None else kind
-            self._die(f"Error: Expected message type 'user' or 'control', got '{word}'")
+            type_name = "undefined" if kind is None else kind
+            self._die(f"Error: Expected message type 'user' or 'control', got '{type_name}'")
 
     def _parse_error(self, text: str, kind: str) -> str:
         if self.session.profile.hides_bad_input:
@@ -310,7 +310,7 @@ class Engine:
         self._turn, self._turn_job = None, None
         self.session.turn_uuids = []
         if self._exits_after_turn is not None:
-            self._leave(self._exits_after_turn)
+            self._exit_with_hooks(self._exits_after_turn)
             return
         prompts = self._inbox.take()
         if prompts:
@@ -352,7 +352,7 @@ class Engine:
         waits = len(self._parts.tasks) > 0 and self.session.profile.announces_tasks
         waits = waits or self._idle_report is not None or self._is_starting
         if self._host.is_closed and not self.is_busy and not len(self._inbox) and not waits:
-            self._leave(1 if self.session.last_was_error else 0)
+            self._exit_with_hooks(1 if self.session.last_was_error else 0)
 
     def offered_tools(self) -> list[str]:
         return self._parts.offered_tools()
@@ -387,7 +387,7 @@ class Engine:
         self._effects.tell(text)
         self.exit(1)
 
-    def _leave(self, code: int) -> None:
+    def _exit_with_hooks(self, code: int) -> None:
         """Run the hooks at the end of the session, then exit."""
         if not self._is_leaving:
             self._is_leaving = True

@@ -22,7 +22,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     session: Session
     scenario: Scenario
     book: RuleBook
-    permission_place: PathContext
+    path_context: PathContext
     servers: Mapping[str, Server] = field(default_factory=dict)
     server_problems: tuple[Mapping[str, Any], ...] = ()
     history: tuple[dict[str, Any], ...] = ()

@@ -13,7 +13,7 @@ from typing import Any
 
 from fairlead.emulator.mcp.server import PROTOCOL, Connection, Server
 from fairlead.emulator.state.effects import CallServer, Connect, Disconnect
-from fairlead.emulator.state.ports import Ask, Asked, Effects
+from fairlead.emulator.state.ports import Ask, Effects, OpenRequest
 from fairlead.emulator.state.scheduler import Interrupted, Job
 from fairlead.emulator.state.session import Session
 from fairlead.emulator.tools.outcome import Outcome, failed
@@ -36,7 +36,7 @@ class McpClient:
         self._host = ask
         self.servers: dict[str, Server] = dict(servers)
         self.problems: list[dict[str, Any]] = []
-        self._calls: dict[str, tuple[Server, int, Asked]] = {}
+        self._calls: dict[str, tuple[Server, int, OpenRequest]] = {}
         """Tool use id -> the open call."""
         self._has_prompted = False
 
@@ -75,7 +75,7 @@ class McpClient:
         await self.wait_for_all()
         # A server that did not answer at all is not tried again (measured).
         failed = any(s.is_sdk and s.code is not None for s in self.servers.values())
-        if failed and self._session.profile.greets_all_again:
+        if failed and self._session.profile.repeats_all_handshakes:
             for server in self.servers.values():
                 if server.is_sdk and server.is_enabled:
                     self._start(server)
@@ -110,7 +110,7 @@ class McpClient:
         try:
             opened = await self._handshake_request(server, "initialize", params, id=0, waits=waits)
             if "result" in opened:
-                await self._tell(server, "notifications/initialized")
+                await self._notify(server, "notifications/initialized")
                 listed = await self._handshake_request(
                     server, "tools/list", None, id=1, waits=waits
                 )
@@ -139,7 +139,7 @@ class McpClient:
 
     @property
     def _limit_s(self) -> float:
-        limit = self._session.place.environment.get("MCP_TIMEOUT")
+        limit = self._session.workspace.environment.get("MCP_TIMEOUT")
         return float(limit) / 1000 if limit else DEFAULT_TIMEOUT_S
 
     async def _give_up(self, server: Server) -> None:
@@ -153,7 +153,7 @@ class McpClient:
     def _client_info(self) -> dict[str, Any]:
         profile = self._session.profile
         info = {"name": "claude-code"}
-        if profile.introduces_itself_to_servers:
+        if profile.sends_client_details:
             info |= {
                 "title": "Claude Code",
                 "description": "An emulation by Fairlead",
@@ -176,16 +176,16 @@ class McpClient:
         if params is not None:
             message["params"] = params
         message |= {"jsonrpc": "2.0", "id": id}
-        asked = self._host.ask("mcp_message", server_name=server.name, message=message)
+        open_request = self._host.ask("mcp_message", server_name=server.name, message=message)
         if is_handshake:
-            server.handshake_requests[id] = asked
-        answer = await asked.answer
+            server.handshake_requests[id] = open_request
+        answer = await open_request.answer
         return _response(answer.body, answer.error)
 
-    async def _tell(self, server: Server, method: str) -> None:
+    async def _notify(self, server: Server, method: str) -> None:
         message = {"method": method, "jsonrpc": "2.0"}
-        asked = self._host.ask("mcp_message", server_name=server.name, message=message)
-        await asked.answer
+        open_request = self._host.ask("mcp_message", server_name=server.name, message=message)
+        await open_request.answer
 
     # Tools
 
@@ -229,10 +229,10 @@ class McpClient:
         self, server: Server, tool_use_id: str, number: int, params: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         message = {"method": "tools/call", "params": params, "jsonrpc": "2.0", "id": number}
-        asked = self._host.ask("mcp_message", server_name=server.name, message=message)
-        self._calls[tool_use_id] = (server, number, asked)
+        open_request = self._host.ask("mcp_message", server_name=server.name, message=message)
+        self._calls[tool_use_id] = (server, number, open_request)
         try:
-            answer = await asked.answer
+            answer = await open_request.answer
         finally:
             self._calls.pop(tool_use_id, None)
         return _response(answer.body, answer.error)
@@ -255,7 +255,7 @@ class McpClient:
             server = name.split("__")[1]
             shown = [part for block in content for part in self._shown(server, block)]
             empty = f"({name} completed with no output)"
-            says = not shown and profile.says_no_mcp_output
+            says = not shown and profile.reports_empty_mcp_output
             links = [_link(block) for block in content if block.get("type") == "resource_link"]
             report: Any = shown
             if links and profile.lists_resource_links:
@@ -269,7 +269,7 @@ class McpClient:
         images = [
             part
             for block in content
-            if block.get("type") == "image" and self._session.profile.keeps_images_beside_structure
+            if block.get("type") == "image" and self._session.profile.keeps_images_with_structure
             for part in self._shown("", block)
         ]
         report: Any = [*images, {"type": "text", "text": text}] if images else text
@@ -291,9 +291,9 @@ class McpClient:
             case "resource":
                 return [_resource_text(server, block)]
             case "resource_link":
-                words = f"[Resource link: {block.get('name')}] {block.get('uri')}"
+                text = f"[Resource link: {block.get('name')}] {block.get('uri')}"
                 about = block.get("description")
-                return [{"type": "text", "text": f"{words} ({about})" if about else words}]
+                return [{"type": "text", "text": f"{text} ({about})" if about else text}]
             case _:
                 return [dict(block)]
 
@@ -305,8 +305,8 @@ class McpClient:
             if profile.names_remote_cancel
             else "AbortError: This operation was aborted"
         )
-        for server, number, asked in list(self._calls.values()):
-            self._host.forget(asked)
+        for server, number, open_request in list(self._calls.values()):
+            self._host.forget(open_request)
             message = {
                 "jsonrpc": "2.0",
                 "method": "notifications/cancelled",
@@ -390,7 +390,7 @@ class McpClient:
 
     # Requests of the host
 
-    async def hear(self, server_name: str, message: Mapping[str, Any]) -> bool:
+    async def receive(self, server_name: str, message: Mapping[str, Any]) -> bool:
         """A message of a server in the host; True if the tools should be listed again."""
         server = self.servers.get(server_name)
         if server is None or not server.is_sdk:
@@ -401,8 +401,8 @@ class McpClient:
                 "id": message["id"],
                 "error": {"code": -32601, "message": "Method not found"},
             }
-            asked = self._host.ask("mcp_message", server_name=server_name, message=refusal)
-            await asked.answer
+            open_request = self._host.ask("mcp_message", server_name=server_name, message=refusal)
+            await open_request.answer
             return False
         changed = message.get("method") == "notifications/tools/list_changed"
         return changed and self._session.profile.lists_tools_again
@@ -502,8 +502,8 @@ def _resource_text(server: str, block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _title(name: str) -> str:
-    words = name.replace("_", " ").replace("-", " ")
-    return words[:1].upper() + words[1:]
+    text = name.replace("_", " ").replace("-", " ")
+    return text[:1].upper() + text[1:]
 
 
 def _link(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,17 +36,17 @@ class McpResources:
         self._session = session
         self._mcp = mcp
 
-    def beside(self, tools: Iterable[str], of_servers: Iterable[str]) -> list[str]:
+    def with_resource_tools(self, tools: Iterable[str], of_servers: Iterable[str]) -> list[str]:
         """All tools in the order of init: those of the CLI, of the servers, and these."""
-        own, others = list(tools), list(of_servers)
+        tools_of_cli, server_tools = list(tools), list(of_servers)
         if not self._servers():
-            return [*own, *others]
+            return [*tools_of_cli, *server_tools]
         if not self._session.profile.sorts_resource_tools:
-            return [*own, *others, LIST, READ]
+            return [*tools_of_cli, *server_tools, LIST, READ]
         for name in (LIST, READ, READ_FOLDER):
             # The first one stays first; the others are sorted.
-            own.insert(bisect(own, name, lo=min(1, len(own))), name)
-        return [*own, *others]
+            tools_of_cli.insert(bisect(tools_of_cli, name, lo=min(1, len(tools_of_cli))), name)
+        return [*tools_of_cli, *server_tools]
 
     def _servers(self) -> list[Server]:
         profile = self._session.profile
@@ -56,14 +56,14 @@ class McpResources:
             if server.has_resources and (profile.sdk_servers_offer_resources or not server.is_sdk)
         ]
 
-    async def list_all(self, given: Mapping[str, Any]) -> Outcome:
+    async def list_all(self, input: Mapping[str, Any]) -> Outcome:
         """ListMcpResourcesTool."""
-        wanted = given.get("server")
-        if wanted is not None and self._named(wanted) is None:
-            return self._unknown(wanted)
+        name = input.get("server")
+        if name is not None and self._named(name) is None:
+            return self._unknown(name)
         resources: list[dict[str, Any]] = []
         for server in self._servers():
-            if wanted in (None, server.name):
+            if name in (None, server.name):
                 resources += [{**item, "server": server.name} for item in await self._of(server)]
         return Outcome(content=_json(resources) if resources else NOTHING, result=resources)
 
@@ -78,14 +78,14 @@ class McpResources:
             if hidden is None or not str(item.get("uri", "")).startswith(hidden)
         ]
 
-    async def read_one(self, given: Mapping[str, Any]) -> Outcome:
+    async def read(self, input: Mapping[str, Any]) -> Outcome:
         """ReadMcpResourceTool."""
         for name in ("server", "uri"):
-            if not isinstance(given.get(name), str):
+            if not isinstance(input.get(name), str):
                 return invalid(f"{READ} failed: the required parameter `{name}` is missing")
-        server, uri = self._named(given["server"]), given["uri"]
+        server, uri = self._named(input["server"]), input["uri"]
         if server is None:
-            return self._unknown(given["server"])
+            return self._unknown(input["server"])
         response = await self._mcp.request(server.name, "resources/read", {"uri": uri})
         if "error" not in response:
             report = {"contents": (response.get("result") or {}).get("contents") or []}
@@ -103,8 +103,8 @@ class McpResources:
         return next((item for item in self._mcp.connected() if item.name == name), None)
 
     def _unknown(self, name: object) -> Outcome:
-        there = ", ".join(server.name for server in self._mcp.connected())
-        return failed(f'Server "{name}" not found. Available servers: {there}')
+        names = ", ".join(server.name for server in self._mcp.connected())
+        return failed(f'Server "{name}" not found. Available servers: {names}')
 
 
 def _json(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from msgspec import Struct, field, structs
 
-from fairlead.emulator.state.ports import Asked
+from fairlead.emulator.state.ports import OpenRequest
 from fairlead.emulator.state.scheduler import Job
 
 __all__ = ["PROTOCOL", "Connection", "Server"]
@@ -71,7 +71,7 @@ class Server(Struct, kw_only=True):
     next_id: int = 0
     work: list[Job[None]] = field(default_factory=list)
     """Handshakes that were started; the last one counts."""
-    handshake_requests: dict[int, Asked] = field(default_factory=dict)
+    handshake_requests: dict[int, OpenRequest] = field(default_factory=dict)
     """The last request of a handshake under each id."""
 
     @property

@@ -42,10 +42,10 @@ class Program:
         session = setup.session
         self._arguments = session.arguments
         self._engine = Engine(setup)
-        self._place = session.place
-        self._files = SessionFiles(session.place)
-        self._tool_runner = ToolRunner(session.profile, session.place)
-        self._servers = StdioServers(session.place)
+        self._workspace = session.workspace
+        self._files = SessionFiles(session.workspace)
+        self._tool_runner = ToolRunner(session.profile, session.workspace)
+        self._servers = StdioServers(session.workspace)
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self._exit: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -127,35 +127,35 @@ class Program:
         self._engine.end_input()
         self._carry_out()
 
-    def _said(self, message: Mapping[str, Any]) -> str | None:
+    def _line_of(self, message: Mapping[str, Any]) -> str | None:
         """The line for a message in the output format; None if it is not written."""
-        shape = self._arguments.one("--output-format") or "text"
-        if self._arguments.speaks_json or shape == "stream-json":
+        output_format = self._arguments.one("--output-format") or "text"
+        if self._arguments.speaks_json or output_format == "stream-json":
             return to_json(message)
         if message.get("type") != "result":
             return None
-        return to_json(message) if shape == "json" else str(message.get("result", ""))
+        return to_json(message) if output_format == "json" else str(message.get("result", ""))
 
     def _carry_out(self) -> None:
-        wanted = self._engine.drain()
+        effects = self._engine.drain()
         lines = []
-        for effect in wanted:
+        for effect in effects:
             if isinstance(effect, fx.Write):
-                line = self._said(effect.message)
+                line = self._line_of(effect.message)
                 lines += [] if line is None else [line]
                 continue
-            self._one(effect)
+            self._carry_out_effect(effect)
         if lines and not _write("\n".join(lines) + "\n"):
-            self._leave(0)  # the host no longer reads
-        for effect in wanted:
+            self._set_exit_code(0)  # the host no longer reads
+        for effect in effects:
             if isinstance(effect, fx.Exit):
-                self._leave(effect.code)
+                self._set_exit_code(effect.code)
 
-    def _leave(self, code: int) -> None:
+    def _set_exit_code(self, code: int) -> None:
         if not self._exit.done():
             self._exit.set_result(code)
 
-    def _one(self, effect: fx.Effect) -> None:
+    def _carry_out_effect(self, effect: fx.Effect) -> None:
         match effect:
             case fx.Tell(text):
                 sys.stderr.write(text)
@@ -163,7 +163,7 @@ class Program:
             case fx.Append(session_id, records, agent_id):
                 self._files.append(session_id, records, agent_id)
             case fx.SaveSettings(update):
-                write_update(settings_files(self._place), update)
+                write_update(settings_files(self._workspace), update)
             case fx.Drop(number):
                 job = self._jobs.pop(number, None)
                 if job is not None:
@@ -198,7 +198,7 @@ class Program:
             case fx.WatchTask(_, task_id):
                 return lambda: self._watch(task_id)
             case fx.RunHook():
-                return lambda: _run_hook(effect, self._place.cwd)
+                return lambda: _run_hook(effect, self._workspace.cwd)
             case fx.Connect(_, name, config):
                 return lambda: self._servers.connect(name, config)
             case fx.CallServer():
@@ -209,7 +209,7 @@ class Program:
                 checkpoints = self._tool_runner.checkpoints
                 return _now(lambda: checkpoints.rewind(effect.prompt, dry_run=effect.dry_run))
             case fx.Suggest(_, query):
-                return _now(lambda: _suggest(self._place.cwd, query))
+                return _now(lambda: _suggest(self._workspace.cwd, query))
         raise AssertionError(f"no handler for the effect {effect!r}")
 
     async def _watch(self, task_id: str) -> Any:
@@ -278,9 +278,9 @@ async def _live(setup: Setup) -> int:
     return await Program(setup).run()
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the process; returns its exit code."""
-    arguments = list(sys.argv[1:] if given is None else given)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     end_on_interrupt()
     try:
         setup = prepare(arguments, dict(os.environ), os.getcwd())

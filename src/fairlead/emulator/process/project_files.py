@@ -30,22 +30,22 @@ SOURCES = {"user": Scope.USER, "project": Scope.PROJECT, "local": Scope.LOCAL}
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 
-def settings_files(place: Workspace) -> SettingsFiles:
+def settings_files(workspace: Workspace) -> SettingsFiles:
     """The files that the emulator reads and writes, below its own home and project."""
-    folder = f"{place.cwd}/.claude"
+    folder = f"{workspace.cwd}/.claude"
     return SettingsFiles(
         paths={
-            Scope.USER: f"{place.config}/settings.json",
+            Scope.USER: f"{workspace.config}/settings.json",
             Scope.PROJECT: f"{folder}/settings.json",
             Scope.LOCAL: f"{folder}/settings.local.json",
         }
     )
 
 
-def _in_force(arguments: Arguments, place: Workspace) -> SettingsFiles:
-    chosen = [SOURCES[name] for name in sources(arguments)]
-    paths = settings_files(place).paths
-    return SettingsFiles(paths={scope: path for scope, path in paths.items() if scope in chosen})
+def _in_force(arguments: Arguments, workspace: Workspace) -> SettingsFiles:
+    selected = [SOURCES[name] for name in sources(arguments)]
+    paths = settings_files(workspace).paths
+    return SettingsFiles(paths={scope: path for scope, path in paths.items() if scope in selected})
 
 
 def sources(arguments: Arguments) -> tuple[str, ...]:
@@ -70,38 +70,38 @@ def _load(path: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def read_settings(arguments: Arguments, place: Workspace) -> dict[str, Any]:
+def read_settings(arguments: Arguments, workspace: Workspace) -> dict[str, Any]:
     """All settings, merged: later values win, and lists are joined."""
     settings: dict[str, Any] = {}
-    for path in _in_force(arguments, place).paths.values():
+    for path in _in_force(arguments, workspace).paths.values():
         settings = merged(settings, _load(Path(path)))
-    return {**merged(settings, _flag_settings(arguments, place))}
+    return {**merged(settings, _flag_settings(arguments, workspace))}
 
 
-def _flag_settings(arguments: Arguments, place: Workspace) -> dict[str, Any]:
-    given = arguments.one("--settings")
-    if given is None:
+def _flag_settings(arguments: Arguments, workspace: Workspace) -> dict[str, Any]:
+    value = arguments.one("--settings")
+    if value is None:
         return {}
-    if given.lstrip().startswith("{"):
+    if value.lstrip().startswith("{"):
         try:
-            data = json.loads(given)
+            data = json.loads(value)
         except ValueError:
             return {}
         return data if isinstance(data, dict) else {}
-    return _load(Path(place.cwd, given))
+    return _load(Path(workspace.cwd, value))
 
 
-def read_book(arguments: Arguments, place: Workspace) -> RuleBook:
+def read_book(arguments: Arguments, workspace: Workspace) -> RuleBook:
     """The rules of all files and flags."""
     book = RuleBook.of(
         allow=arguments.listed("--allowedTools"),
         deny=arguments.listed("--disallowedTools"),
-        directories=[str(Path(place.cwd, d)) for d in arguments.many("--add-dir")],
+        directories=[str(Path(workspace.cwd, d)) for d in arguments.many("--add-dir")],
         scope=Scope.CLI_ARG,
     )
     book = replace(book, modes=())
-    return book.joined(load_settings(_in_force(arguments, place))).joined(
-        _flag_book(_flag_settings(arguments, place))
+    return book.joined(load_settings(_in_force(arguments, workspace))).joined(
+        _flag_book(_flag_settings(arguments, workspace))
     )
 
 
@@ -136,9 +136,9 @@ class Customs(Struct, frozen=True, kw_only=True):
     agents: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def customs(arguments: Arguments, place: Workspace, profile: Profile) -> Customs:
+def customs(arguments: Arguments, workspace: Workspace, profile: Profile) -> Customs:
     """Commands, skills and agents of the selected sources (measured)."""
-    folders = {"user": Path(place.config), "project": Path(place.cwd, ".claude")}
+    folders = {"user": Path(workspace.config), "project": Path(workspace.cwd, ".claude")}
     used = [(name, base) for name, base in folders.items() if name in sources(arguments)]
     skills = [
         (path.parent.name, path, name)
@@ -152,19 +152,21 @@ def customs(arguments: Arguments, place: Workspace, profile: Profile) -> Customs
         for name, base in used
         for path in sorted((base / "commands").rglob("*.md"))
     ]
-    matches = [(word, *_document(path), name) for word, path, name in (*skills, *commands)]
+    matches = [(command, *_document(path), name) for command, path, name in (*skills, *commands)]
     agents = [
         _document(path) for _, base in used for path in sorted((base / "agents").glob("*.md"))
     ]
     return Customs(
-        commands={word: prompt for word, _, prompt, _ in matches},
-        skills=tuple(word for word, _, _ in skills),
+        commands={command: prompt for command, _, prompt, _ in matches},
+        skills=tuple(command for command, _, _ in skills),
         hidden=frozenset(
-            word for word, head, _, _ in matches if head.get("disable-model-invocation") == "true"
+            command
+            for command, head, _, _ in matches
+            if head.get("disable-model-invocation") == "true"
         ),
         about={
-            word: f"{head.get('description') or _first_line(prompt)} ({name})"
-            for word, head, prompt, name in matches
+            command: f"{head.get('description') or _first_line(prompt)} ({name})"
+            for command, head, prompt, name in matches
         },
         agents={head["name"]: dict(head) for head, _ in agents if head.get("name")},
     )

@@ -76,8 +76,8 @@ class Past(Struct, frozen=True, kw_only=True):
 class SessionFiles:
     """The transcripts of a project."""
 
-    def __init__(self, place: Workspace) -> None:
-        self._folder = Path(place.projects)
+    def __init__(self, workspace: Workspace) -> None:
+        self._folder = Path(workspace.projects)
 
     def path(self, session_id: str, agent_id: str | None = None) -> Path:
         if agent_id is None:

@@ -27,7 +27,7 @@ from fairlead.emulator.state.profile import DEFAULT_VERSION, Profile, profile_of
 from fairlead.emulator.state.session import Session, Workspace
 from fairlead.permissions.model.families import family_of
 from fairlead.permissions.model.scopes import Behaviour
-from fairlead.permissions.rules.paths import PathContext as PermissionPlace
+from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.settings import place_of
 from fairlead.wire.config_folder import state_file
 from fairlead.wire.inputs import is_uuid
@@ -46,30 +46,30 @@ class NoStart(Exception):
     """A result line that is written nevertheless."""
 
 
-def prepare(given: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup:
+def prepare(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup:
     """The setup for these arguments, this environment and this folder."""
     profile = profile_of(environ.get("FAIRLEAD_EMULATE") or DEFAULT_VERSION)
     try:
-        arguments = read_flags(given, profile)
+        arguments = read_flags(argv, profile)
         used = sources(arguments)
     except BadFlags as problem:
         raise NoStart(code=1, stderr=f"{problem}\n") from None
-    _answer_at_once(given, arguments, profile)
-    place = _place(environ, cwd)
-    _refuse_root(arguments, place)
-    settings = read_settings(arguments, place)
+    _answer_at_once(argv, arguments, profile)
+    workspace = _workspace(environ, cwd)
+    _refuse_root(arguments, workspace)
+    settings = read_settings(arguments, workspace)
     disabled = settings.get("disabledMcpjsonServers")
     servers, problems = _servers(
         arguments,
-        place,
+        workspace,
         profile,
         with_project="project" in used,
         disabled=disabled if isinstance(disabled, list) else (),
     )
-    past = _past(arguments, place, profile)
-    session = _session(arguments, place, profile, settings, past)
+    past = _past(arguments, workspace, profile)
+    session = _session(arguments, workspace, profile, settings, past)
     forgets = arguments.has("--fork-session") and profile.forks_forget_prompts
-    book = read_book(arguments, place)
+    book = read_book(arguments, workspace)
     denied = [entry for entry in book.of_behaviour(Behaviour.DENY) if entry.whole_tool]
     session.denied_tools = frozenset(entry.rule.tool for entry in denied)
     session.tools = tuple(name for name in session.tools if name not in session.denied_tools)
@@ -77,7 +77,7 @@ def prepare(given: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup
         session=session,
         scenario=_scenario(environ),
         book=book,
-        permission_place=_permission_place(place, profile),
+        path_context=_path_context(workspace, profile),
         servers=servers,
         server_problems=tuple(problems),
         history=past.messages if past else (),
@@ -86,13 +86,13 @@ def prepare(given: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup
     )
 
 
-def _answer_at_once(given: Sequence[str], arguments: Arguments, profile: Profile) -> None:
+def _answer_at_once(argv: Sequence[str], arguments: Arguments, profile: Profile) -> None:
     if arguments.has("--version"):
         raise NoStart(code=0, stdout=f"{profile.version} (Claude Code)\n")
     if arguments.has("--help"):
         text = "Usage: claude [options] [prompt]\n\nFairlead's emulator of the CLI.\n"
         raise NoStart(code=0, stdout=text)
-    if list(given) == ["auth", "status"] and profile.has_auth_status:
+    if list(argv) == ["auth", "status"] and profile.has_auth_status:
         listing = {"loggedIn": True, "authMethod": "api_key", "apiProvider": "firstParty"}
         raise NoStart(code=0, stdout=json.dumps(listing, indent=2) + "\n")
     doomed = arguments.has("--agents") and arguments.has("--agent")
@@ -100,7 +100,7 @@ def _answer_at_once(given: Sequence[str], arguments: Arguments, profile: Profile
         raise NoStart(code=0)  # silent, as the real one is (CLI-100)
 
 
-def _place(environ: Mapping[str, str], cwd: str) -> Workspace:
+def _workspace(environ: Mapping[str, str], cwd: str) -> Workspace:
     return Workspace(
         cwd=os.path.realpath(cwd),
         home=environ.get("HOME") or os.path.expanduser("~"),
@@ -111,33 +111,33 @@ def _place(environ: Mapping[str, str], cwd: str) -> Workspace:
     )
 
 
-def _refuse_root(arguments: Arguments, place: Workspace) -> None:
+def _refuse_root(arguments: Arguments, workspace: Workspace) -> None:
     bypass = arguments.one("--permission-mode") == "bypassPermissions"
-    if place.is_root and (bypass or arguments.has("--dangerously-skip-permissions")):
+    if workspace.is_root and (bypass or arguments.has("--dangerously-skip-permissions")):
         text = "--dangerously-skip-permissions cannot be used with root/sudo privileges\n"
         raise NoStart(code=1, stderr=text)
 
 
 def _scenario(environ: Mapping[str, str]) -> Scenario:
-    chosen = environ.get("FAIRLEAD_SCRIPT")
-    return load_file(Path(chosen)) if chosen else load_tour()
+    path = environ.get("FAIRLEAD_SCRIPT")
+    return load_file(Path(path)) if path else load_tour()
 
 
-def _permission_place(place: Workspace, profile: Profile) -> PermissionPlace:
+def _path_context(workspace: Workspace, profile: Profile) -> PathContext:
     return place_of(
-        place.cwd,
-        place.home,
+        workspace.cwd,
+        workspace.home,
         family_of(profile.version),
-        config=place.config,
-        trusted=_is_trusted(place),
+        config=workspace.config,
+        trusted=_is_trusted(workspace),
     )
 
 
-def _is_trusted(place: Workspace) -> bool:
+def _is_trusted(workspace: Workspace) -> bool:
     try:
-        state = state_file({**place.environment, "HOME": place.home})
+        state = state_file({**workspace.environment, "HOME": workspace.home})
         config = json.loads(Path(state).read_text(encoding="utf-8"))
-        return bool(config["projects"][place.cwd]["hasTrustDialogAccepted"])
+        return bool(config["projects"][workspace.cwd]["hasTrustDialogAccepted"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -147,7 +147,7 @@ def _is_trusted(place: Workspace) -> bool:
 
 def _servers(
     arguments: Arguments,
-    place: Workspace,
+    workspace: Workspace,
     profile: Profile,
     *,
     with_project: bool,
@@ -157,15 +157,15 @@ def _servers(
     problems: list[dict[str, Any]] = []
     entries: list[tuple[str, Any, str]] = []
     inline: set[str] = set()
-    for given in arguments.many("--mcp-config"):
-        flagged = _config(given, place, profile)
+    for config in arguments.many("--mcp-config"):
+        flagged = _config(config, workspace, profile)
         entries += [(n, c, "dynamic") for n, c in flagged.items()]
-        inline |= set(flagged) if given.lstrip().startswith("{") else set()
+        inline |= set(flagged) if config.lstrip().startswith("{") else set()
     if with_project and not arguments.has("--strict-mcp-config"):
-        project = Path(place.cwd, ".mcp.json")
+        project = Path(workspace.cwd, ".mcp.json")
         if project.exists():
             text = project.read_text(encoding="utf-8")
-            configs = _config(text, place, profile)
+            configs = _config(text, workspace, profile)
             entries += [(n, c, "project") for n, c in configs.items() if n not in disabled]
     if profile.lists_project_first:
         entries.sort(key=lambda entry: entry[2] != "project")
@@ -182,15 +182,15 @@ def _servers(
     return servers, problems
 
 
-def _config(given: str, place: Workspace, profile: Profile) -> dict[str, Any]:
-    text = given
-    if not given.lstrip().startswith("{") or not _is_json(given):
-        path = Path(place.cwd, given)
+def _config(config: str, workspace: Workspace, profile: Profile) -> dict[str, Any]:
+    text = config
+    if not config.lstrip().startswith("{") or not _is_json(config):
+        path = Path(workspace.cwd, config)
         if not path.exists():
             if not profile.reports_bad_servers:
                 raise NoStart(code=0)  # silent, as the real one is (CLI-100)
-            words = f"Error: Invalid MCP configuration:\nMCP config file not found: {path}\n"
-            raise NoStart(code=1, stderr=words)
+            text = f"Error: Invalid MCP configuration:\nMCP config file not found: {path}\n"
+            raise NoStart(code=1, stderr=text)
         text = path.read_text(encoding="utf-8")
     servers = json.loads(text).get("mcpServers")
     return dict(servers) if isinstance(servers, dict) else {}
@@ -207,26 +207,26 @@ def _is_json(text: str) -> bool:
 # Sessions
 
 
-def _past(arguments: Arguments, place: Workspace, profile: Profile) -> Past | None:
-    files = SessionFiles(place)
-    wanted = arguments.one("--resume")
-    if wanted is None and arguments.has("--continue"):
-        wanted = files.latest()
-        if wanted is None:
+def _past(arguments: Arguments, workspace: Workspace, profile: Profile) -> Past | None:
+    files = SessionFiles(workspace)
+    requested = arguments.one("--resume")
+    if requested is None and arguments.has("--continue"):
+        requested = files.latest()
+        if requested is None:
             return None
-    if wanted is None:
+    if requested is None:
         return None
-    if not is_uuid(wanted):
-        text = f'Error: --resume requires a valid session ID. "{wanted}" is not one.'
-        raise _no_conversation(text, wanted, profile)
-    past = files.read(wanted)
+    if not is_uuid(requested):
+        text = f'Error: --resume requires a valid session ID. "{requested}" is not one.'
+        raise _no_conversation(text, requested, profile)
+    past = files.read(requested)
     if past is None:
-        text = f"No conversation found with session ID: {wanted}"
-        raise _no_conversation(text, wanted, profile)
+        text = f"No conversation found with session ID: {requested}"
+        raise _no_conversation(text, requested, profile)
     return past.until(arguments.one("--resume-session-at"))
 
 
-def _no_conversation(text: str, wanted: str, profile: Profile) -> NoStart:
+def _no_conversation(text: str, requested: str, profile: Profile) -> NoStart:
     usage = TurnUse().report(profile)
     result: dict[str, Any] = {
         "type": "result",
@@ -236,7 +236,7 @@ def _no_conversation(text: str, wanted: str, profile: Profile) -> NoStart:
         "duration_api_ms": 0,
         "num_turns": 0,
         "stop_reason": None,
-        "session_id": wanted if profile.keeps_unknown_session_id else str(uuid.uuid4()),
+        "session_id": requested if profile.keeps_unknown_session_id else str(uuid.uuid4()),
         "total_cost_usd": 0,
         "usage": usage,
         "modelUsage": {},
@@ -253,7 +253,7 @@ def _no_conversation(text: str, wanted: str, profile: Profile) -> NoStart:
 
 def _session(
     arguments: Arguments,
-    place: Workspace,
+    workspace: Workspace,
     profile: Profile,
     settings: dict[str, Any],
     past: Past | None,
@@ -264,22 +264,22 @@ def _session(
     mode = "bypassPermissions" if skips else arguments.one("--permission-mode")
     permissions = settings.get("permissions")
     default = permissions.get("defaultMode") if isinstance(permissions, dict) else None
-    chosen = {"manual": "default", "delegate": "default"}.get(mode or "", mode)
+    mode_name = {"manual": "default", "delegate": "default"}.get(mode or "", mode)
     schema = arguments.one("--json-schema")
     agents = arguments.one("--agents")
-    own = customs(arguments, place, profile)
+    own = customs(arguments, workspace, profile)
     return Session(
         profile=profile,
         arguments=arguments,
-        place=place,
-        session_id=_session_id(arguments, place, past),
-        mode=chosen or str(default or "default"),
+        workspace=workspace,
+        session_id=_session_id(arguments, workspace, past),
+        mode=mode_name or str(default or "default"),
         new_id=lambda: str(uuid.uuid4()),
         now=time.time,
         spending=Spending(profile, carried),
         settings=settings,
         model=resolve_model(profile, arguments.one("--model") or settings.get("model")),
-        tools=offered(arguments, place, profile),
+        tools=offered(arguments, workspace, profile),
         custom_commands=own.commands,
         custom_skills=own.skills,
         hidden_skills=own.hidden,
@@ -287,20 +287,20 @@ def _session(
         agents={**own.agents, **(json.loads(agents) if agents else {})},
         structured_schema=json.loads(schema) if schema else None,
         started_at=time.time(),
-        allows_bypass=allows or chosen == "bypassPermissions",
+        allows_bypass=allows or mode_name == "bypassPermissions",
     )
 
 
-def _session_id(arguments: Arguments, place: Workspace, past: Past | None) -> str:
-    files = SessionFiles(place)
-    wanted = arguments.one("--session-id")
-    if wanted is not None and files.exists(wanted):
-        raise NoStart(code=1, stderr=f"Error: Session ID {wanted} is already in use.\n")
+def _session_id(arguments: Arguments, workspace: Workspace, past: Past | None) -> str:
+    files = SessionFiles(workspace)
+    requested = arguments.one("--session-id")
+    if requested is not None and files.exists(requested):
+        raise NoStart(code=1, stderr=f"Error: Session ID {requested} is already in use.\n")
     if past is None:
-        return wanted or str(uuid.uuid4())
+        return requested or str(uuid.uuid4())
     if not arguments.has("--fork-session"):
         return past.session_id
-    own = wanted or str(uuid.uuid4())
+    own = requested or str(uuid.uuid4())
     if not arguments.has("--no-session-persistence"):
         files.copy(past, own)
     return own

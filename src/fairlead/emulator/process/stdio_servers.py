@@ -73,8 +73,8 @@ class _Server:
 class StdioServers:
     """The servers that run as programs."""
 
-    def __init__(self, place: Workspace) -> None:
-        self._place = place
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._servers: dict[str, _Server] = {}
 
     async def connect(self, name: str, config: Mapping[str, Any]) -> Connection:
@@ -82,16 +82,16 @@ class StdioServers:
         try:
             process = await asyncio.create_subprocess_exec(
                 str(config.get("command", "")),
-                *[str(word) for word in config.get("args") or ()],
-                cwd=self._place.cwd,
-                env={**self._place.environment, **(config.get("env") or {})},
+                *[str(argument) for argument in config.get("args") or ()],
+                cwd=self._workspace.cwd,
+                env={**self._workspace.environment, **(config.get("env") or {})},
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 limit=LINE_LIMIT,
             )
         except OSError as problem:
-            return Connection(problem=_spawn_error(problem, self._place))
+            return Connection(problem=_spawn_error(problem, self._workspace))
         server = _Server(process)
         self._servers[name] = server
         try:
@@ -115,11 +115,11 @@ class StdioServers:
             await server.close()
 
 
-def _spawn_error(problem: OSError, place: Workspace) -> str:
+def _spawn_error(problem: OSError, workspace: Workspace) -> str:
     """The error about a program that cannot be started, as each version words it."""
     if not isinstance(problem, FileNotFoundError):
         return str(problem)
-    if place.environment.get("FAIRLEAD_EMULATE") == "2.1.38":
+    if workspace.environment.get("FAIRLEAD_EMULATE") == "2.1.38":
         return f"spawn {problem.filename} ENOENT"
     return f"ENOENT: no such file or directory, posix_spawn '{problem.filename}'"
 

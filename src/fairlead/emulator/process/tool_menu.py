@@ -11,14 +11,14 @@ __all__ = ["offered"]
 TASKS = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
 
 
-def offered(arguments: Arguments, place: Workspace, profile: Profile) -> tuple[str, ...]:
+def offered(arguments: Arguments, workspace: Workspace, profile: Profile) -> tuple[str, ...]:
     """The names, in the order of init."""
     tools = list(profile.catalogue.tools)
-    tasks = place.environment.get("CLAUDE_CODE_ENABLE_TASKS")
+    tasks = workspace.environment.get("CLAUDE_CODE_ENABLE_TASKS")
     if profile.offers_tools_by_name:
         named = set(arguments.listed("--allowedTools")) | set(arguments.listed("--tools"))
         hidden = _hidden(profile, tasks)
-        if "FAIRLEAD_SCRIPT" not in place.environment:
+        if "FAIRLEAD_SCRIPT" not in workspace.environment:
             named.add("TodoWrite")  # a stop of the tour
             hidden = [*hidden, "TodoWrite"]
         tools += [name for name in dict.fromkeys(hidden) if name in named]

@@ -29,7 +29,7 @@ class Introduction:
             "models": self.models(),
             "account": account,
         }
-        if not s.profile.introduces_in_full:
+        if not s.profile.details_initialize:
             return body
         account["apiProvider"] = "firstParty"
         off = (
@@ -42,8 +42,8 @@ class Introduction:
         return {
             **body,
             "agents": self.agents(),
-            "user_output_styles_dir": f"{s.place.config}/output-styles",
-            "pid": s.place.pid,
+            "user_output_styles_dir": f"{s.workspace.config}/output-styles",
+            "pid": s.workspace.pid,
             "claude_code_version": s.profile.version,
             "current_permission_mode": s.mode,
             "hook_on_failure_supported": True,
@@ -71,7 +71,7 @@ class Introduction:
                 "argumentHint": catalogue.argument_hints.get(name, ""),
             }
             if s.profile.details_commands:
-                aliases = [word for word, runs in catalogue.aliases.items() if runs == name]
+                aliases = [alias for alias, runs in catalogue.aliases.items() if runs == name]
                 entry |= {"aliases": aliases} if aliases else {}
                 entry["builtin"] = name not in s.custom_commands
             report.append(entry)

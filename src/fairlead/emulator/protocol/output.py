@@ -26,19 +26,19 @@ def timestamp(seconds: float) -> str:
 class Output:
     """Writes lines for a session."""
 
-    def __init__(self, session: Session, say: Callable[[Message], None]) -> None:
+    def __init__(self, session: Session, write: Callable[[Message], None]) -> None:
         self._session = session
-        self._say = say
+        self._write = write
         self.state = "idle"
 
     def raw(self, message: Message) -> None:
         """Write a complete message."""
-        self._say(message)
+        self._write(message)
 
     def system(self, subtype: str, **fields: Any) -> None:
         """A system line."""
         s = self._session
-        self._say(
+        self._write(
             {
                 "type": "system",
                 "subtype": subtype,
@@ -64,13 +64,15 @@ class Output:
 
     @property
     def reports_state(self) -> bool:
-        wanted = self._session.place.environment.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") == "1"
-        return wanted and self._session.profile.reports_session_state
+        is_enabled = (
+            self._session.workspace.environment.get("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") == "1"
+        )
+        return is_enabled and self._session.profile.reports_session_state
 
     def lifecycle(self, command_uuid: str | None, state: str) -> None:
         """Report the state of a prompt with a uuid; newer versions only."""
         if self._session.profile.reports_lifecycle and command_uuid:
-            self._say(
+            self._write(
                 {
                     "type": "command_lifecycle",
                     "command_uuid": command_uuid,
@@ -93,7 +95,7 @@ class Output:
         line: Message = {
             "type": "system",
             "subtype": "init",
-            "cwd": s.place.cwd,
+            "cwd": s.workspace.cwd,
             "session_id": s.session_id,
             "tools": list(tools),
             "mcp_servers": [dict(server) for server in servers],
@@ -113,7 +115,7 @@ class Output:
         if s.profile.details_init:
             line |= self._init_details(uuids, problems)
         line.setdefault("fast_mode_state", "off")
-        self._say(line)
+        self._write(line)
 
     def _init_details(self, uuids: Sequence[str], problems: Sequence[Mapping[str, Any]]) -> Message:
         s, catalogue = self._session, self._session.profile.catalogue
@@ -122,10 +124,10 @@ class Output:
             "capabilities": list(catalogue.capabilities),
             "analytics_disabled": True,
             "product_feedback_disabled": True,
-            "memory_paths": {"auto": f"{s.place.projects}/memory/"},
-            "original_cwd": s.place.cwd,
+            "memory_paths": {"auto": f"{s.workspace.projects}/memory/"},
+            "original_cwd": s.workspace.cwd,
             "additional_directories": [*s.arguments.many("--add-dir"), *s.added_directories],
-            "messaging_socket_path": f"{s.place.tmp}/cc-socks/{s.place.pid}.sock",
+            "messaging_socket_path": f"{s.workspace.tmp}/cc-socks/{s.workspace.pid}.sock",
             **s.fast_mode,
             "per_turn_effort_active": any(m.name == s.model for m in catalogue.models),
             "ultrathink_available": False,
@@ -164,7 +166,7 @@ class Output:
         if self._session.profile.stamps_lines and stamp:
             line["timestamp"] = timestamp(self._session.now())
         line |= {name: value for name, value in fields.items() if value is not None}
-        self._say(line)
+        self._write(line)
         return line
 
     def stream_event(self, event: Mapping[str, Any], api_message_id: str, **fields: Any) -> None:
@@ -179,12 +181,12 @@ class Output:
         if self._session.profile.details_stream_events:
             line |= fields
             line["api_message_id"] = api_message_id
-        self._say(line)
+        self._write(line)
 
     def reset(self, user_message_uuid: str) -> None:
         """The conversation was cleared."""
         new_id = self._session.new_id()
-        self._say(
+        self._write(
             {
                 "type": "conversation_reset",
                 "new_conversation_id": new_id,
@@ -201,32 +203,32 @@ class Output:
         self._respond({"subtype": "success"}, request_id, response, {})
 
     def answer_with(
-        self, request_id: str | None, response: Message | None, beside: Message
+        self, request_id: str | None, response: Message | None, extra_fields: Message
     ) -> None:
         """The same, with fields next to the body."""
-        self._respond({"subtype": "success"}, request_id, response, beside)
+        self._respond({"subtype": "success"}, request_id, response, extra_fields)
 
     def refuse(
         self,
         request_id: str | None,
         problem: str,
         code: str | None = None,
-        beside: Mapping[str, Any] | None = None,
+        extra_fields: Mapping[str, Any] | None = None,
     ) -> None:
         """A control request of the host did not work."""
         extra = {"error_code": code} if code and self._session.profile.refusals_have_codes else {}
         body = {"subtype": "error", "error": problem}
-        self._respond(body, request_id, None, {**extra, **(beside or {})})
+        self._respond(body, request_id, None, {**extra, **(extra_fields or {})})
 
     def _respond(
         self,
         body: Message,
         request_id: str | None,
         response: Message | None,
-        beside: Mapping[str, Any],
+        extra_fields: Mapping[str, Any],
     ) -> None:
         if request_id is not None:
             body["request_id"] = request_id
         if response is not None:
             body["response"] = response
-        self._say({"type": "control_response", "response": {**body, **beside}})
+        self._write({"type": "control_response", "response": {**body, **extra_fields}})

@@ -81,7 +81,7 @@ class TranscriptWriter:
             "parentUuid": self._parents.get(conversation.id),
             "isSidechain": not conversation.is_main,
             "userType": "external",
-            "cwd": s.place.cwd,
+            "cwd": s.workspace.cwd,
             "sessionId": s.session_id,
             "version": s.profile.version,
             "gitBranch": "",

@@ -126,12 +126,12 @@ class Player:
     def _unmatched(self, prompt: str) -> Failure:
         """The error for a prompt that the script does not match."""
         source, scenes = self._scenario.source, self._scenario.scenes
-        asked = prompt if len(prompt) <= MOST_SHOWN else prompt[:MOST_SHOWN] + "..."
+        excerpt = prompt if len(prompt) <= MOST_SHOWN else prompt[:MOST_SHOWN] + "..."
         if scenes:
             names = ", ".join(scene.shown for scene in scenes)
-            problem = f"no scene of {source} matches the prompt {asked!r}; its scenes: {names}"
+            problem = f"no scene of {source} matches the prompt {excerpt!r}; its scenes: {names}"
         else:
-            problem = f"{source} has no scene for the prompt {asked!r} and its queue is used up"
+            problem = f"{source} has no scene for the prompt {excerpt!r} and its queue is used up"
         remedy = "Add a scene, one without `when` for every other prompt, or `unmatched: done`."
         return fail(400, f"{problem}. {remedy}", retry=False)
 
@@ -176,12 +176,12 @@ class Player:
         elif step.action == "think":
             yield Thinking(str(value))
         else:
-            name, given = self._use(step, value, cursor, ask)
+            name, input = self._use(step, value, cursor, ask)
             self._uses += 1
             tool_use_id = str(step.options.get("id") or f"toolu_{self._uses:04d}")
             if "as" in step.options:
                 cursor.names[tool_use_id] = str(step.options["as"])
-            yield ToolUse(name=name, input=given, id=tool_use_id)
+            yield ToolUse(name=name, input=input, id=tool_use_id)
 
     def _use(
         self, step: Step, value: Any, cursor: _Cursor, ask: Ask
@@ -190,9 +190,9 @@ class Player:
             questions = value if isinstance(value, list) else [value]
             return "AskUserQuestion", {"questions": [_question(q) for q in questions]}
         if step.action == "spawn":
-            given = {"subagent_type": "general-purpose", **value}
-            self._subagents[str(given.get("prompt", ""))] = step.steps
-            return "Task", given
+            input = {"subagent_type": "general-purpose", **value}
+            self._subagents[str(input.get("prompt", ""))] = step.steps
+            return "Task", input
         return str(value), _filled(step.options.get("input") or {}, cursor, ask)
 
     def _failure(self, step: Step, cursor: _Cursor, ask: Ask) -> Failure:
@@ -202,10 +202,10 @@ class Player:
 
 
 def _applies(step: Step, cursor: _Cursor) -> bool:
-    wanted, unwanted = step.options.get("if"), step.options.get("unless")
-    if wanted is not None and not _holds(str(wanted), cursor):
+    condition, exception = step.options.get("if"), step.options.get("unless")
+    if condition is not None and not _holds(str(condition), cursor):
         return False
-    return unwanted is None or not _holds(str(unwanted), cursor)
+    return exception is None or not _holds(str(exception), cursor)
 
 
 def _holds(condition: str, cursor: _Cursor) -> bool:
@@ -265,10 +265,10 @@ def _pieces(block: Block, size: int) -> int:
 
 
 def _is_for(entry: Mapping[str, Any], ask: Ask) -> bool:
-    wanted = entry.get("for")
-    if wanted is None:
+    condition = entry.get("for")
+    if condition is None:
         return ask.conversation == MAIN
-    return ask.conversation != MAIN and str(wanted) in ask.prompt
+    return ask.conversation != MAIN and str(condition) in ask.prompt
 
 
 def _whole(entry: Mapping[str, Any]) -> Played:

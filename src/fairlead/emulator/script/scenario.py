@@ -87,8 +87,8 @@ def load(data: Any, source: str = "script") -> Scenario:
     try:
         check(data)
     except Mistake as mistake:
-        place = "".join(f"[{part!r}]" for part in mistake.at)
-        raise UsageError(f"{source}{place}: {mistake}") from None
+        position = "".join(f"[{part!r}]" for part in mistake.at)
+        raise UsageError(f"{source}{position}: {mistake}") from None
     return _scenario(data, source)
 
 
@@ -126,13 +126,13 @@ def _load_source(source: ScriptSource) -> Scenario:
 
 
 def _scenario(data: Any, source: str) -> Scenario:
-    given: Mapping[str, Any] = {"scenes": data} if isinstance(data, list) else data
+    mapping: Mapping[str, Any] = {"scenes": data} if isinstance(data, list) else data
     return Scenario(
-        scenes=tuple(_scene(scene) for scene in given.get("scenes") or ()),
-        queue=tuple(given.get("queue") or ()),
-        pace=float(given.get("pace") or 0.0),
-        piece=int(given.get("piece") or 16),
-        allows_unmatched=given.get("unmatched") == "done",
+        scenes=tuple(_scene(scene) for scene in mapping.get("scenes") or ()),
+        queue=tuple(mapping.get("queue") or ()),
+        pace=float(mapping.get("pace") or 0.0),
+        piece=int(mapping.get("piece") or 16),
+        allows_unmatched=mapping.get("unmatched") == "done",
         source=source,
     )
 

@@ -44,8 +44,8 @@ class ScriptSource(Struct):
         try:
             return json.loads(self.text, object_pairs_hook=_distinct)
         except json.JSONDecodeError as problem:
-            place = f"{self.name}:{problem.lineno}:{problem.colno}"
-            raise UsageError(f"{place}: the script is not JSON: {problem.msg}.") from None
+            position = f"{self.name}:{problem.lineno}:{problem.colno}"
+            raise UsageError(f"{position}: the script is not JSON: {problem.msg}.") from None
         except Mistake as mistake:
             raise UsageError(f"{self.name}: {mistake}") from None
 
@@ -60,12 +60,12 @@ class ScriptSource(Struct):
             return loader.construct_document(self._root)
         except yaml.MarkedYAMLError as problem:
             mark = problem.problem_mark or problem.context_mark
-            place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+            position = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
             problem_text = " ".join(
                 str(word) for word in (problem.problem, problem.context) if word
             )
             raise UsageError(
-                f"{self.name}{place}: the script is not YAML: {problem_text}."
+                f"{self.name}{position}: the script is not YAML: {problem_text}."
             ) from None
         except (yaml.YAMLError, ValueError) as problem:
             problem_text = " ".join(str(problem).split())
@@ -136,8 +136,8 @@ def _forbid_twins(node: Any, name: str) -> None:
         for key, value in node.value:
             waiting.append(value)
             if key.id == "scalar" and key.value in keys:
-                place = f"{name}:{key.start_mark.line + 1}:{key.start_mark.column + 1}"
-                raise UsageError(f"{place}: the key `{key.value}` occurs twice. Remove one.")
+                position = f"{name}:{key.start_mark.line + 1}:{key.start_mark.column + 1}"
+                raise UsageError(f"{position}: the key `{key.value}` occurs twice. Remove one.")
             keys.add(key.value if key.id == "scalar" else id(key))
 
 

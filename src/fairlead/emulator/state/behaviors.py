@@ -44,7 +44,7 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """The answer to `rewind_files` counts the links that it skipped."""
     refusals_have_codes: bool = True
     """An error answer to a control request has an `error_code` (CLI-215)."""
-    introduces_in_full: bool = True
+    details_initialize: bool = True
     """The answer to `initialize` has agents, version, mode and open requests (CLI-816)."""
     confirms_hooks: bool = True
     """The answer to `initialize` confirms the hooks."""
@@ -68,9 +68,9 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """A prompt is replayed before the first stream event; else before the first block."""
     reports_requesting: bool = True
     """With partial messages, a status line precedes each request to the model."""
-    tells_request_id: bool = True
+    assistant_has_request_id: bool = True
     """An assistant line has the id of its API request."""
-    tells_prompt_uuids: bool = True
+    assistant_has_prompt_uuids: bool = True
     """The first assistant line has the uuids of the prompts that it answers."""
     details_thinking: bool = True
     """A thinking block is written with its duration."""
@@ -144,7 +144,7 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """The status line at the end of a compaction has its result."""
     empty_instructions_are_null: bool = True
     """`/compact` without instructions gives its hooks null, not an empty text."""
-    tells_compaction_first: bool = True
+    reports_compaction_first: bool = True
     """The status line of `/compact` precedes its hooks."""
     compacts_with_an_agent: bool = True
     """A subagent writes the summary, and SubagentStop hooks run at its end."""
@@ -158,15 +158,15 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     # Hooks
     starts_session_before_prompt: bool = True
     """SessionStart hooks run before the first prompt is queued; else as part of its turn."""
-    hooks_hear_prompt_id: bool = True
+    hook_input_has_prompt_id: bool = True
     """The input of a hook has the id of the prompt."""
-    hooks_hear_agent: bool = True
+    hook_input_has_agent: bool = True
     """The input of a hook inside a subagent has its id and type."""
-    hooks_hear_effort: bool = True
+    hook_input_has_effort: bool = True
     """The input of a hook has the effort level."""
-    hooks_hear_duration: bool = True
+    hook_input_has_duration: bool = True
     """The input of a PostToolUse hook has the duration of the tool."""
-    stop_hooks_hear_message: bool = True
+    stop_hook_input_has_message: bool = True
     """The input of a Stop hook has the last message and the background tasks."""
     reports_failed_callbacks: bool = True
     """A callback that fails is reported; one that is late stops the tool (CLI-815)."""
@@ -212,7 +212,7 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """A call that a PreToolUse hook denied counts among the denials of the result."""
     counts_unreadable_denials: bool = True
     """A call that could not be judged counts among the denials of the result."""
-    tells_result_meta: bool = True
+    result_has_decision: bool = True
     """A tool result line has the decision and its source (CLI-1204)."""
     rejects_interrupted_tools: bool = True
     """The result of an interrupted tool is a rejection (CLI-206)."""
@@ -244,17 +244,17 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """An edit of a file that was not read says so, and does not count as reading it."""
     brief_file_texts: bool = True
     """The texts of Edit and Write do not repeat what was written."""
-    write_tells_user_modified: bool = True
+    write_result_has_user_modified: bool = True
     """The result of Write says whether the user changed the content."""
     notebook_must_be_read: bool = True
     """NotebookEdit requires that the notebook was read first."""
-    notebook_tells_old_source: bool = True
+    notebook_result_has_old_source: bool = True
     """The result of NotebookEdit has the old source."""
     glob_paths_are_relative: bool = True
     """Glob gives paths relative to the working directory."""
     search_counts_totals: bool = True
     """The results of Glob and Grep have the total count."""
-    task_create_tells_description: bool = True
+    task_create_has_description: bool = True
     """The result of TaskCreate has the description."""
     merges_stderr: bool = True
     """Bash has one stream for stdout and stderr (CLI-1005)."""
@@ -262,7 +262,7 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """`git diff` that exits with 1 reports a difference and has not failed (CLI-1014)."""
     kills_at_timeout: bool = True
     """Bash kills a command at its timeout; else it goes to the background (CLI-1006)."""
-    says_no_output: bool = True
+    reports_empty_output: bool = True
     """Bash reports that a command wrote nothing."""
     saved_output_has_own_id: bool = True
     """A saved output of Bash has an id of its own; else that of the tool use."""
@@ -274,7 +274,7 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """Ids of tasks and subagents are long."""
     tasks_are_per_session: bool = True
     """The output files of tasks are in a folder of the session."""
-    shows_background_words: bool = True
+    writes_background_text: bool = True
     """The text of a background subagent is written (CLI-1102)."""
     reports_subagent_progress: bool = True
     """Each tool use of a subagent is reported as progress of its task."""
@@ -288,9 +288,9 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     # MCP
     connects_named_servers_early: bool = True
     """Servers that `initialize` names connect at once (CLI-803)."""
-    greets_all_again: bool = True
+    repeats_all_handshakes: bool = True
     """While a server of the host has failed, each prompt repeats the handshake of all of them."""
-    introduces_itself_to_servers: bool = True
+    sends_client_details: bool = True
     """The CLI sends a server its title and address."""
     hides_dynamic_programs: bool = True
     """A server of the command line or the host whose program is missing is named `stdio`
@@ -299,13 +299,13 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """The text of a JSON-RPC error has no code (CLI-804)."""
     names_saved_images: bool = True
     """An image of an MCP result is saved, and the file is named after it."""
-    says_no_mcp_output: bool = True
+    reports_empty_mcp_output: bool = True
     """An MCP result without content becomes a text that says so."""
     hides_denied_servers: bool = True
     """Tools of a server that a rule denies are not offered; else each call is denied (CLI-332)."""
     lists_resource_links: bool = True
     """The result of an MCP tool lists its links to resources (CLI-827)."""
-    keeps_images_beside_structure: bool = True
+    keeps_images_with_structure: bool = True
     """Images are kept next to structured content (CLI-805)."""
     names_remote_cancel: bool = True
     """The reason of a cancelled call is `remote-cancel` (CLI-808)."""

@@ -29,14 +29,14 @@ def plan_model(profile: Profile, model: str) -> str:
     return names["sonnet"] if model == names["haiku"] else model
 
 
-def resolve_model(profile: Profile, asked: str | None) -> str:
+def resolve_model(profile: Profile, requested: str | None) -> str:
     """The full name for an alias; an unknown name is used unchanged."""
-    if not asked or asked == "default":
+    if not requested or requested == "default":
         return profile.default_model.name
     for model in profile.catalogue.models:
-        if asked in (model.alias, f"{model.alias}[1m]", model.name):
+        if requested in (model.alias, f"{model.alias}[1m]", model.name):
             return model.name
-    return asked
+    return requested
 
 
 def model_of(profile: Profile, name: str) -> Model:
@@ -55,8 +55,8 @@ class ModelUse(Struct):
             self.counts[name] += int(usage.get(name) or 0)
         price_in, price_out = model.dollars_per_million
         taken = sum(int(usage.get(name) or 0) for name in COUNTS[:3])
-        given = int(usage.get("output_tokens") or 0)
-        self.dollars += (taken * price_in + given * price_out) / 1_000_000
+        output_tokens = int(usage.get("output_tokens") or 0)
+        self.dollars += (taken * price_in + output_tokens * price_out) / 1_000_000
 
     def report(self, model: Model, name: str, profile: Profile) -> dict[str, Any]:
         entry: dict[str, Any] = {

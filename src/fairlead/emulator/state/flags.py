@@ -101,11 +101,11 @@ def read_flags(given: Sequence[str], profile: Profile) -> Arguments:
     prompt: str | None = None
     rest = list(given)
     while rest:
-        word = rest.pop(0)
-        if not word.startswith("-") or word == "-":
-            prompt = word
+        argument = rest.pop(0)
+        if not argument.startswith("-") or argument == "-":
+            prompt = argument
             continue
-        name, has_value, value = word.partition("=")
+        name, has_value, value = argument.partition("=")
         flag = _SHORT.get(name, name)
         if flag not in known:
             raise BadFlags(f"error: unknown option '{name}'")

@@ -24,8 +24,8 @@ class InputCount:
 
     def wake(self) -> None:
         """Wake the coroutines whose lines have arrived."""
-        for wanted, waiter in self._waiters:
-            if self._count >= wanted:
+        for count, waiter in self._waiters:
+            if self._count >= count:
                 waiter.settle(None)
         self._waiters = [w for w in self._waiters if self._count < w[0]]
 

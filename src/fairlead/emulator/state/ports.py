@@ -16,7 +16,7 @@ from fairlead.emulator.state.effects import Effect
 from fairlead.emulator.state.inbox import Prompt
 from fairlead.emulator.state.scheduler import Job, Pending
 
-__all__ = ["Ask", "Asked", "Effects", "HostAnswer", "Message", "Output", "Turns"]
+__all__ = ["Ask", "Effects", "HostAnswer", "Message", "OpenRequest", "Output", "Turns"]
 
 T = TypeVar("T")
 Message = dict[str, Any]
@@ -29,7 +29,7 @@ class HostAnswer(Struct, frozen=True):
     error: str | None = None
 
 
-class Asked(Struct, frozen=True):
+class OpenRequest(Struct, frozen=True):
     """An open request."""
 
     request_id: str
@@ -97,12 +97,12 @@ class Effects(Protocol):
 class Ask(Protocol):
     """Sends control requests to the host."""
 
-    def ask(self, subtype: str, **fields: Any) -> Asked: ...
+    def ask(self, subtype: str, **fields: Any) -> OpenRequest: ...
 
-    def withdraw(self, asked: Asked) -> None:
+    def withdraw(self, open_request: OpenRequest) -> None:
         """Cancel a request and write `control_cancel_request`."""
 
-    def forget(self, asked: Asked) -> None:
+    def forget(self, open_request: OpenRequest) -> None:
         """Stop waiting for a request without a line."""
 
 

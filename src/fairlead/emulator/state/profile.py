@@ -43,7 +43,7 @@ class Profile(Behaviors, frozen=True, kw_only=True):
     reports_retries: bool
     slash_output_is_assistant: bool
     unknown_slash_goes_to_model: bool
-    permission_hook_runs_beside_request: bool
+    permission_hook_runs_during_request: bool
     backgrounds_agents: bool
     """Subagents run in the background by default."""
     announces_tasks: bool
@@ -81,7 +81,7 @@ _OLD = Profile(
     reports_retries=False,
     slash_output_is_assistant=False,
     unknown_slash_goes_to_model=False,
-    permission_hook_runs_beside_request=False,
+    permission_hook_runs_during_request=False,
     backgrounds_agents=False,
     announces_tasks=False,
     cost_survives_resume=False,
@@ -108,7 +108,7 @@ _NEW = Profile(
     reports_retries=True,
     slash_output_is_assistant=True,
     unknown_slash_goes_to_model=True,
-    permission_hook_runs_beside_request=True,
+    permission_hook_runs_during_request=True,
     backgrounds_agents=True,
     announces_tasks=True,
     cost_survives_resume=True,

@@ -50,11 +50,11 @@ class Pending(Generic[T]):
         for waiter in waiters:
             waiter.wake()
 
-    def join(self, job: Job[Any]) -> None:
+    def add_waiter(self, job: Job[Any]) -> None:
         """Wake this job when the value is set."""
         self._waiters.append(job)
 
-    def leave(self, job: Job[Any]) -> None:
+    def remove_waiter(self, job: Job[Any]) -> None:
         """This job no longer waits."""
         if job in self._waiters:
             self._waiters.remove(job)
@@ -91,7 +91,7 @@ class Job(Generic[T]):
             return
         self._is_stopping = True
         if self._waits_for is not None:
-            self._waits_for.leave(self)
+            self._waits_for.remove_waiter(self)
         self.wake()
 
     def step(self) -> None:
@@ -112,7 +112,7 @@ class Job(Generic[T]):
             self.done.fail(stopped)
         else:
             self._waits_for = waits_for
-            waits_for.join(self)
+            waits_for.add_waiter(self)
 
 
 class Scheduler:

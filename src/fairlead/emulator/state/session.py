@@ -56,7 +56,7 @@ class Session(Struct, kw_only=True):
 
     profile: Profile
     arguments: Arguments
-    place: Workspace
+    workspace: Workspace
     session_id: str
     mode: str
     new_id: Callable[[], str]
@@ -112,8 +112,8 @@ class Session(Struct, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.model:
-            asked = self.arguments.one("--model") or self.settings.get("model")
-            self.model = resolve_model(self.profile, asked)
+            requested = self.arguments.one("--model") or self.settings.get("model")
+            self.model = resolve_model(self.profile, requested)
 
     def message_id(self, scripted: str | None) -> str:
         """The id of the next reply: the script's, or the next number."""
@@ -138,7 +138,7 @@ class Session(Struct, kw_only=True):
     def keep_plan(self, text: str) -> None:
         """Set the plan that needs approval; `get_plan` returns it."""
         self.plan_text = text
-        self.plan_file = f"{self.place.config}/plans/{self.session_id[:8]}.md"
+        self.plan_file = f"{self.workspace.config}/plans/{self.session_id[:8]}.md"
 
     def want_structure(self, schema: Any) -> None:
         """Require structured output."""
@@ -184,7 +184,7 @@ class Session(Struct, kw_only=True):
 
     @property
     def transcript_path(self) -> str:
-        return f"{self.place.projects}/{self.session_id}.jsonl"
+        return f"{self.workspace.projects}/{self.session_id}.jsonl"
 
     @property
     def key_source(self) -> str:
@@ -194,4 +194,4 @@ class Session(Struct, kw_only=True):
     def has_key(self) -> bool:
         """Whether there is an API key: a scripted model needs none, but a script can emulate its
         absence."""
-        return self.place.environment.get("FAIRLEAD_EMULATE_LOGGED_OUT") != "1"
+        return self.workspace.environment.get("FAIRLEAD_EMULATE_LOGGED_OUT") != "1"

@@ -20,20 +20,20 @@ class SubagentStats(Struct):
     killed: int = 0
     failed: int = 0
 
-    def started(self, kind: str, asked: bool | None, *, background: bool) -> None:
+    def started(self, kind: str, requested: bool | None, *, background: bool) -> None:
         """One more."""
         self.by_type[kind] += 1
-        word = "unset" if asked is None else "background" if asked else "foreground"
-        self.requested[word] += 1
+        request_kind = "unset" if requested is None else "background" if requested else "foreground"
+        self.requested[request_kind] += 1
         self.in_background += background
 
     def report(self) -> dict[str, Any]:
         """The field as the CLI writes it."""
         spawned = self.by_type.total()
-        asked = ("background", "foreground", "unset")
+        requested = ("background", "foreground", "unset")
         return {
             "spawned": spawned,
-            "requested": {word: self.requested[word] for word in asked},
+            "requested": {request_kind: self.requested[request_kind] for request_kind in requested},
             "started_in_background": self.in_background,
             "max_depth": min(1, spawned),
             "spawned_by_subagents": 0,

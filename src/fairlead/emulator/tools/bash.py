@@ -70,20 +70,20 @@ class _Background(Struct, kw_only=True):
 class Bash:
     """The commands of a session."""
 
-    def __init__(self, bench: ToolContext) -> None:
-        self._context = bench
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
         self._background: dict[str, _Background] = {}
 
     async def run(self, input: Mapping[str, Any], session_id: str, tool_use_id: str) -> Outcome:
         """Run a command to its end, its time limit, or into the background."""
         if not isinstance(input.get("command"), str):
             return failed("Cannot read properties of undefined (reading 'includes')")
-        bench = self._context
+        context = self._context
         command = await RunningCommand.start(
             input["command"],
-            bench.cwd,
-            bench.child_environment(),
-            apart=not bench.profile.merges_stderr,
+            context.cwd,
+            context.child_environment(),
+            apart=not context.profile.merges_stderr,
         )
         described = str(input.get("description") or input["command"])
         if input.get("run_in_background"):
@@ -93,7 +93,7 @@ class Bash:
             async with asyncio.timeout(seconds):
                 code = await command.finished()
         except TimeoutError:
-            if bench.profile.kills_at_timeout:
+            if context.profile.kills_at_timeout:
                 await command.end()
                 return failed(f"Exit code 143\nCommand timed out after {seconds:g}s")
             # The old version moves a slow command to the background (rec 2.1.38/tools_bash).
@@ -106,24 +106,24 @@ class Bash:
     def _send_back(self, command: RunningCommand, session_id: str, described: str) -> Outcome:
         profile = self._context.profile
         task_id = "b" + secrets.token_hex(4 if profile.long_task_ids else 3)
-        folder = Path(self._context.place.tasks(session_id, self._context.profile))
+        folder = Path(self._context.workspace.tasks(session_id, self._context.profile))
         output = folder / f"{task_id}.output"
         command.keep_in(output)
         self._background[task_id] = _Background(
             command=command, output=output, description=described
         )
-        words = (
+        text = (
             f"Command running in background with ID: {task_id}. "
             f"Output is being written to: {output}"
         )
         if profile.announces_tasks:
-            words += (
+            text += (
                 ". You will be notified when it completes. "
                 "To check interim output, use Read on that file path."
             )
         result = {**_result(""), "backgroundTaskId": task_id}
         start = TaskStart(task_id=task_id, output_file=str(output))
-        return Outcome(content=words, result=result, says_error_flag=True, task=start)
+        return Outcome(content=text, result=result, says_error_flag=True, task=start)
 
     async def ended(self, task_id: str) -> TaskEnd:
         """Wait for a background command."""
@@ -173,7 +173,7 @@ class Bash:
             return failed(text if profile.merges_stderr or not out else f"{text}\n\n{out}")
         text = "\n".join(part for part in (out, err) if part)
         if len(text) <= MOST_CHARS:
-            empty = "(Bash completed with no output)" if profile.says_no_output else ""
+            empty = "(Bash completed with no output)" if profile.reports_empty_output else ""
             result = {**_result(text), "noOutputExpected": _is_silent(command)}
             if meaning is not None:
                 result["returnCodeInterpretation"] = meaning
@@ -182,7 +182,7 @@ class Bash:
 
     def _too_long(self, text: str, session_id: str, tool_use_id: str) -> Outcome:
         profile = self._context.profile
-        folder = Path(self._context.place.projects) / session_id / "tool-results"
+        folder = Path(self._context.workspace.projects) / session_id / "tool-results"
         folder.mkdir(parents=True, exist_ok=True)
         saved = (
             folder

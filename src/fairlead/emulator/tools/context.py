@@ -19,18 +19,18 @@ class ToolContext(Struct):
     """Shared by all tools of a session."""
 
     profile: Profile
-    place: Workspace
+    workspace: Workspace
     seen: dict[tuple[str, str], float] = field(default_factory=dict)
     """(Owner, path) -> the modification time when that owner last read or wrote the file."""
     environment: dict[str, str] = field(default_factory=dict)
 
     @property
     def cwd(self) -> Path:
-        return Path(self.place.cwd)
+        return Path(self.workspace.cwd)
 
-    def path(self, given: object) -> Path:
+    def path(self, path: object) -> Path:
         """An absolute path from a path of the model."""
-        return Path(os.path.normpath(self.cwd / os.path.expanduser(str(given))))
+        return Path(os.path.normpath(self.cwd / os.path.expanduser(str(path))))
 
     def relative(self, path: Path) -> str:
         """The path for the model: relative inside the project, absolute outside."""
@@ -45,4 +45,4 @@ class ToolContext(Struct):
         return (owner, str(path)) in self.seen
 
     def child_environment(self) -> Mapping[str, Any]:
-        return {**self.place.environment, **self.environment}
+        return {**self.workspace.environment, **self.environment}

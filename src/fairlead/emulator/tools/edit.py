@@ -13,15 +13,15 @@ from fairlead.emulator.tools.write import UNREAD
 __all__ = ["check_edit", "edit"]
 
 
-def check_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
+def check_edit(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
     """Whether the string occurs exactly once."""
-    path = bench.path(input.get("file_path"))
+    path = context.path(input.get("file_path"))
     old, new = str(input.get("old_string", "")), str(input.get("new_string", ""))
     if old == new:
         return unusable("No changes to make: old_string and new_string are exactly the same.")
     if not path.exists():
         return None if old == "" else unusable("File does not exist.")
-    if not bench.profile.edits_unread_files and not bench.has_seen(owner, path):
+    if not context.profile.edits_unread_files and not context.has_seen(owner, path):
         return unusable(UNREAD)
     count = path.read_text(encoding="utf-8").count(old) if old else 0
     if count == 0:
@@ -34,18 +34,18 @@ def check_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outc
     return None
 
 
-def edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
+def edit(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """Change the file and return the result."""
     if "file_path" not in input:
         return failed("Path must be a string, received undefined")
-    path = bench.path(input["file_path"])
+    path = context.path(input["file_path"])
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     old, new = str(input.get("old_string", "")), str(input.get("new_string", ""))
     everywhere = bool(input.get("replace_all"))
     if old and old not in before:
         return failed(f"String to replace not found in file.\nString: {old}")
     after = before.replace(old, new, -1 if everywhere else 1) if old else new + before
-    was_seen = bench.has_seen(owner, path)
+    was_seen = context.has_seen(owner, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(after, encoding="utf-8")
     hunks = structured_patch(before, after)
@@ -58,23 +58,23 @@ def edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
         "userModified": False,
         "replaceAll": everywhere,
     }
-    if bench.profile.marks_unseen_content and (everywhere or not was_seen):
+    if context.profile.marks_unseen_content and (everywhere or not was_seen):
         result["contentNotInModelContext"] = True
-    if not bench.profile.marks_unseen_content or was_seen:
-        bench.remember(owner, path)
+    if not context.profile.marks_unseen_content or was_seen:
+        context.remember(owner, path)
     added, removed = changed_lines(hunks)
     return Outcome(
-        content=_words(bench, str(path), old, new, everywhere),
+        content=_message(context, str(path), old, new, everywhere),
         result=result,
         lines_added=added,
         lines_removed=removed,
     )
 
 
-def _words(bench: ToolContext, path: str, old: str, new: str, everywhere: bool) -> str:
+def _message(context: ToolContext, path: str, old: str, new: str, everywhere: bool) -> str:
     if not everywhere:
         return f"The file {path} has been updated successfully."
-    if bench.profile.brief_file_texts:
+    if context.profile.brief_file_texts:
         return f"The file {path} has been updated. All occurrences were successfully replaced."
     return (
         f"The file {path} has been updated. "

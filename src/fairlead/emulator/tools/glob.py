@@ -16,14 +16,15 @@ MOST = 100
 """Names in one answer."""
 
 
-def glob(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
+def glob(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """The files below a folder that match."""
     started = time.monotonic()
-    folder = bench.path(input.get("path") or bench.cwd)
+    folder = context.path(input.get("path") or context.cwd)
     pattern = str(input.get("pattern", "*"))
     files = sorted((p for p in folder.glob(pattern) if p.is_file()), key=_age)
     names = [
-        bench.relative(p) if bench.profile.glob_paths_are_relative else str(p) for p in files[:MOST]
+        context.relative(p) if context.profile.glob_paths_are_relative else str(p)
+        for p in files[:MOST]
     ]
     result: dict[str, Any] = {
         "filenames": names,
@@ -31,7 +32,7 @@ def glob(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
         "numFiles": len(names),
         "truncated": len(files) > MOST,
     }
-    if bench.profile.search_counts_totals:
+    if context.profile.search_counts_totals:
         result |= {"totalMatches": len(files), "countIsComplete": True}
     return Outcome(content="\n".join(names) or "No files found", result=result)
 

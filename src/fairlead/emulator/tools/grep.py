@@ -17,24 +17,24 @@ SKIPPED = {".git", "node_modules", ".venv", "__pycache__"}
 Hits = dict[Path, list[tuple[int, str]]]
 
 
-def grep(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
+def grep(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """Search below a folder, or in one file."""
     flags = re.IGNORECASE if input.get("-i") else 0
     try:
         pattern = re.compile(str(input.get("pattern", "")), flags)
     except re.error as problem:
         return failed(f"regex parse error: {problem}")
-    hits = _search(bench, pattern, input)
+    hits = _search(context, pattern, input)
     mode = str(input.get("output_mode") or "files_with_matches")
     if mode == "content":
-        return _lines(bench, hits, numbered=bool(input.get("-n", True)))
+        return _lines(context, hits, numbered=bool(input.get("-n", True)))
     if mode == "count":
-        return _counts(bench, hits)
-    return _files(bench, hits)
+        return _counts(context, hits)
+    return _files(context, hits)
 
 
-def _search(bench: ToolContext, pattern: re.Pattern[str], input: Mapping[str, Any]) -> Hits:
-    start = bench.path(input.get("path") or bench.cwd)
+def _search(context: ToolContext, pattern: re.Pattern[str], input: Mapping[str, Any]) -> Hits:
+    start = context.path(input.get("path") or context.cwd)
     hits: Hits = {}
     for path in _candidates(start, str(input.get("glob") or "*")):
         try:
@@ -57,22 +57,24 @@ def _candidates(start: Path, name: str) -> Iterator[Path]:
     yield from sorted(files, key=lambda p: (-p.stat().st_mtime, str(p)))
 
 
-def _files(bench: ToolContext, hits: Hits) -> Outcome:
-    names = [bench.relative(path) for path in hits]
+def _files(context: ToolContext, hits: Hits) -> Outcome:
+    names = [context.relative(path) for path in hits]
     result: dict[str, Any] = {
         "mode": "files_with_matches",
         "filenames": names,
         "numFiles": len(names),
     }
-    if bench.profile.search_counts_totals:
+    if context.profile.search_counts_totals:
         result["totalFiles"] = len(names)
-    shown = f"Found {len(names)} file{'s' * (len(names) != 1)}\n" + "\n".join(names)
-    return Outcome(content=shown if names else "No files found", result=result)
+    text = f"Found {len(names)} file{'s' * (len(names) != 1)}\n" + "\n".join(names)
+    return Outcome(content=text if names else "No files found", result=result)
 
 
-def _lines(bench: ToolContext, hits: Hits, *, numbered: bool) -> Outcome:
+def _lines(context: ToolContext, hits: Hits, *, numbered: bool) -> Outcome:
     lines = [
-        f"{bench.relative(path)}:{number}:{line}" if numbered else f"{bench.relative(path)}:{line}"
+        f"{context.relative(path)}:{number}:{line}"
+        if numbered
+        else f"{context.relative(path)}:{line}"
         for path, lines_of_file in hits.items()
         for number, line in lines_of_file
     ]
@@ -84,14 +86,14 @@ def _lines(bench: ToolContext, hits: Hits, *, numbered: bool) -> Outcome:
         "content": content,
         "numLines": len(lines),
     }
-    if bench.profile.search_counts_totals:
+    if context.profile.search_counts_totals:
         result["totalLines"] = len(lines)
     return Outcome(content=content or "No matches found", result=result)
 
 
-def _counts(bench: ToolContext, hits: Hits) -> Outcome:
+def _counts(context: ToolContext, hits: Hits) -> Outcome:
     content = "\n".join(
-        f"{bench.relative(path)}:{len(lines_of_file)}" for path, lines_of_file in hits.items()
+        f"{context.relative(path)}:{len(lines_of_file)}" for path, lines_of_file in hits.items()
     )
     total = sum(map(len, hits.values()))
     result = {
@@ -101,5 +103,5 @@ def _counts(bench: ToolContext, hits: Hits) -> Outcome:
         "content": content,
         "numMatches": total,
     }
-    words = f"\n\nFound {total} total occurrences across {len(hits)} files."
-    return Outcome(content=content + words if hits else "No matches found", result=result)
+    summary = f"\n\nFound {total} total occurrences across {len(hits)} files."
+    return Outcome(content=content + summary if hits else "No matches found", result=result)

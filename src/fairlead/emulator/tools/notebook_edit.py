@@ -13,17 +13,19 @@ from fairlead.emulator.tools.write import UNREAD
 __all__ = ["check_notebook_edit", "notebook_edit"]
 
 
-def check_notebook_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
+def check_notebook_edit(
+    context: ToolContext, input: Mapping[str, Any], owner: str
+) -> Outcome | None:
     """The new version requires that the notebook was read first."""
-    path = bench.path(input.get("notebook_path"))
-    if bench.profile.notebook_must_be_read and not bench.has_seen(owner, path):
+    path = context.path(input.get("notebook_path"))
+    if context.profile.notebook_must_be_read and not context.has_seen(owner, path):
         return unusable(UNREAD)
     return None
 
 
-def notebook_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
+def notebook_edit(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """Change one cell."""
-    path = bench.path(input.get("notebook_path"))
+    path = context.path(input.get("notebook_path"))
     try:
         before = path.read_text(encoding="utf-8")
         notebook = json.loads(before)
@@ -33,30 +35,30 @@ def notebook_edit(bench: ToolContext, input: Mapping[str, Any], owner: str) -> O
     except (ValueError, KeyError, TypeError):
         return failed("Notebook is not valid JSON.")
     mode = str(input.get("edit_mode") or "replace")
-    wanted = input.get("cell_id")
-    index = next((i for i, c in enumerate(cells) if c.get("id", f"cell-{i}") == wanted), None)
+    cell_id = input.get("cell_id")
+    index = next((i for i, c in enumerate(cells) if c.get("id", f"cell-{i}") == cell_id), None)
     if index is None and mode != "insert":
-        return failed(f'Cell with ID "{wanted}" not found in notebook.')
+        return failed(f'Cell with ID "{cell_id}" not found in notebook.')
     old_source = "".join(cells[index].get("source", "")) if index is not None else None
     kind = _change(cells, index, mode, input)
     after = json.dumps(notebook, indent=1)
     path.write_text(after, encoding="utf-8")
-    bench.remember(owner, path)
+    context.remember(owner, path)
     result: dict[str, Any] = {"new_source": str(input.get("new_source", ""))}
-    if bench.profile.notebook_tells_old_source and old_source is not None:
+    if context.profile.notebook_result_has_old_source and old_source is not None:
         result["old_source"] = old_source
     result |= {
         "cell_type": kind,
         "language": "python",
         "edit_mode": mode,
-        "cell_id": wanted,
+        "cell_id": cell_id,
         "error": "",
         "notebook_path": str(path),
         "original_file": before,
         "updated_file": after,
     }
     done = {"replace": "Updated", "insert": "Inserted", "delete": "Deleted"}[mode]
-    return Outcome(content=f"{done} cell {wanted}", result=result)
+    return Outcome(content=f"{done} cell {cell_id}", result=result)
 
 
 def _change(

@@ -32,11 +32,11 @@ REMINDER = (
 """Old versions append such a reminder to every file; this text is Fairlead's own."""
 
 
-def check_read(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
+def check_read(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome | None:
     """What the old version refuses before it requests a permission."""
-    if bench.profile.read_is_checked_late:
+    if context.profile.read_is_checked_late:
         return None
-    path = bench.path(input.get("file_path"))
+    path = context.path(input.get("file_path"))
     if not path.exists():
         return unusable("File does not exist.")
     if path.suffix.lower() in IMAGES and path.stat().st_size == 0:
@@ -44,31 +44,33 @@ def check_read(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outc
     return None
 
 
-def read(bench: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
+def read(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     """The file, whole or in part."""
-    path = bench.path(input.get("file_path"))
+    path = context.path(input.get("file_path"))
     if not path.exists():
-        return failed(f"File does not exist. Note: your current working directory is {bench.cwd}.")
+        return failed(
+            f"File does not exist. Note: your current working directory is {context.cwd}."
+        )
     if path.is_dir():
         return failed(f"EISDIR: illegal operation on a directory, read '{path}'")
-    bench.remember(owner, path)
+    context.remember(owner, path)
     if path.suffix.lower() in IMAGES:
         return _image(path)
     if path.suffix == ".ipynb":
         return _notebook(path)
-    return _text(bench, path, input)
+    return _text(context, path, input)
 
 
-def _text(bench: ToolContext, path: Path, input: Mapping[str, Any]) -> Outcome:
+def _text(context: ToolContext, path: Path, input: Mapping[str, Any]) -> Outcome:
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = text.split("\n")
     first = max(1, int(input.get("offset") or 1))
     count = int(input.get("limit") or MAX_LINES)
     part = lines[first - 1 : first - 1 + count]
-    if bench.profile.read_numbers_with_tabs:
-        shown = "\n".join(f"{first + i}\t{line}" for i, line in enumerate(part))
+    if context.profile.read_numbers_with_tabs:
+        text = "\n".join(f"{first + i}\t{line}" for i, line in enumerate(part))
     else:
-        shown = "\n".join(f"{first + i:6d}→{line}" for i, line in enumerate(part)) + REMINDER
+        text = "\n".join(f"{first + i:6d}→{line}" for i, line in enumerate(part)) + REMINDER
     file = {
         "filePath": str(path),
         "content": "\n".join(part),
@@ -76,7 +78,7 @@ def _text(bench: ToolContext, path: Path, input: Mapping[str, Any]) -> Outcome:
         "startLine": first,
         "totalLines": len(lines),
     }
-    return Outcome(content=shown, result={"type": "text", "file": file})
+    return Outcome(content=text, result={"type": "text", "file": file})
 
 
 def _image(path: Path) -> Outcome:
@@ -110,7 +112,7 @@ def _notebook(path: Path) -> Outcome:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     except (ValueError, KeyError, TypeError):
         return failed("Notebook is not valid JSON.")
-    shown = [
+    report = [
         {
             "cellType": cell.get("cell_type"),
             "source": "".join(cell.get("source", "")),
@@ -119,8 +121,8 @@ def _notebook(path: Path) -> Outcome:
         }
         for number, cell in enumerate(cells)
     ]
-    text = "\n".join(f'<cell id="{c["cell_id"]}">{c["source"]}</cell>' for c in shown)
-    file = {"filePath": str(path), "cells": shown}
+    text = "\n".join(f'<cell id="{c["cell_id"]}">{c["source"]}</cell>' for c in report)
+    file = {"filePath": str(path), "cells": report}
     return Outcome(
         content=[{"type": "text", "text": text}], result={"type": "notebook", "file": file}
     )

@@ -57,9 +57,9 @@ CHECKED = frozenset({*_CHECKS, "WebSearch"})
 class ToolRunner:
     """The tools of one session."""
 
-    def __init__(self, profile: Profile, place: Workspace) -> None:
-        self.bench = ToolContext(profile, place)
-        self.bash = Bash(self.bench)
+    def __init__(self, profile: Profile, workspace: Workspace) -> None:
+        self.context = ToolContext(profile, workspace)
+        self.bash = Bash(self.context)
         self._todos: dict[str, TodoList] = defaultdict(TodoList)
         self.checkpoints = Checkpoints()
         self._tasks = TaskList(profile)
@@ -70,7 +70,7 @@ class ToolRunner:
             long_enough = len(str(use.input.get("query", ""))) >= 2
             return None if long_enough else invalid("query: it needs two characters or more")
         try:
-            return _CHECKS[use.name](self.bench, use.input, use.owner)
+            return _CHECKS[use.name](self.context, use.input, use.owner)
         except OSError as problem:
             return failed(str(problem))
 
@@ -79,14 +79,14 @@ class ToolRunner:
         use = structs.replace(use, input=well_formed(use.input))
         if use.prompt and use.name in EDITORS:
             named = use.input.get("file_path") or use.input.get("notebook_path")
-            self.checkpoints.keep(use.prompt, self.bench.path(named))
+            self.checkpoints.keep(use.prompt, self.context.path(named))
         try:
             if use.name == "Bash":
                 return await self.bash.run(use.input, use.session_id, use.tool_use_id)
             if use.name == "TaskOutput":
                 return await self.bash.look(use.input)
             if use.name in _FILES:
-                return _FILES[use.name](self.bench, use.input, use.owner)
+                return _FILES[use.name](self.context, use.input, use.owner)
         except (OSError, UnicodeDecodeError) as problem:
             return failed(str(problem))
         return self._listed(use)

@@ -39,31 +39,31 @@ class TaskList:
         )
         self._tasks[task.id] = task
         report: dict[str, Any] = {"id": task.id, "subject": task.subject}
-        if self._profile.task_create_tells_description:
+        if self._profile.task_create_has_description:
             report["description"] = task.description
         words = f"Task #{task.id} created successfully: {task.subject}"
         return Outcome(content=words, result={"task": report})
 
     def update(self, input: Mapping[str, Any]) -> Outcome:
         """Change the fields that are given."""
-        wanted = str(input.get("taskId"))
-        task = self._tasks.get(wanted)
+        task_id = str(input.get("taskId"))
+        task = self._tasks.get(task_id)
         if task is None:
             result: dict[str, Any] = {
                 "success": False,
-                "taskId": wanted,
+                "taskId": task_id,
                 "updatedFields": [],
                 "error": "Task not found",
             }
             return Outcome(content="Task not found", result=result)
-        result = {"success": True, "taskId": wanted, "updatedFields": self._change(task, input)}
+        result = {"success": True, "taskId": task_id, "updatedFields": self._change(task, input)}
         status = input.get("status")
         if status is not None and status != task.status:
             result["statusChange"] = {"from": task.status, "to": status}
             task.status = str(status)
         if status == "deleted":
-            del self._tasks[wanted]
-        words = f"Updated task #{wanted} {', '.join(result['updatedFields'])}"
+            del self._tasks[task_id]
+        words = f"Updated task #{task_id} {', '.join(result['updatedFields'])}"
         return Outcome(content=words, result=result)
 
     def _change(self, task: _Task, input: Mapping[str, Any]) -> list[str]:

@@ -21,5 +21,5 @@ class TodoList:
         old, new = self._todos, list(input.get("todos") or ())
         done = all(isinstance(t, dict) and t.get("status") == "completed" for t in new)
         self._todos = [] if done else new
-        words = "The todo list was changed. Go on with the tasks that are left."
-        return Outcome(content=words, result={"oldTodos": old, "newTodos": new})
+        text = "The todo list was changed. Go on with the tasks that are left."
+        return Outcome(content=text, result={"oldTodos": old, "newTodos": new})

@@ -17,18 +17,18 @@ TOO_LONG = "Prompt is too long"
 
 def describe(failure: Failure, profile: Profile) -> tuple[str, dict[str, Any]]:
     """The text of a failure, and the other fields of its line."""
-    word, text = _words(failure, profile)
+    error, text = _error_and_text(failure, profile)
     if not profile.details_api_errors:
-        return text, {"error": word}
+        return text, {"error": error}
     return text, {
-        "error": word,
+        "error": error,
         "is_api_error_message": True,
         "api_error_status": failure.status,
         "api_error_type": failure.error_type,
     }
 
 
-def _words(failure: Failure, profile: Profile) -> tuple[str, str]:
+def _error_and_text(failure: Failure, profile: Profile) -> tuple[str, str]:
     status = failure.status
     detail = failure.message if profile.classifies_api_errors else _body(failure)
     if status in (401, 403):

@@ -80,7 +80,7 @@ class BackgroundTasks:
 
     def output_file(self, task_id: str) -> str:
         session = self._session
-        return f"{session.place.tasks(session.session_id, session.profile)}/{task_id}.output"
+        return f"{session.workspace.tasks(session.session_id, session.profile)}/{task_id}.output"
 
     def announce(self, task: Task) -> None:
         """Report a task that has started."""
@@ -191,8 +191,8 @@ class BackgroundTasks:
             return
         failed = end.exit_code != 0
         how = f"failed with exit code {end.exit_code}" if failed else "completed (exit code 0)"
-        words = f'Background command "{task.description}" {how}'
-        self.ended(task, "failed" if failed else "completed", words)
+        summary = f'Background command "{task.description}" {how}'
+        self.ended(task, "failed" if failed else "completed", summary)
         self._turns.maybe_exit()
 
     async def watch_foreground(self, use: Use, conversation: Conversation) -> None:

@@ -80,7 +80,7 @@ class Compaction:
             "trigger": self._trigger,
             "custom_instructions": self._instructions or nothing,
         }
-        if profile.tells_compaction_first and manual:
+        if profile.reports_compaction_first and manual:
             parts.output.status("compacting")
             return await parts.hooks.run("PreCompact", fields, subject=self._trigger)
         # Otherwise the hook is called before the status is written, and answers after it.

@@ -54,8 +54,8 @@ def aborted(session: Session, *, in_tools: bool, stop_reason: str | None) -> End
     """A turn that was interrupted."""
     profile = session.profile
     stop = stop_reason if profile.keeps_stop_reason else None
-    word = "null" if stop is None else stop
-    diagnosis = f"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={word}"
+    stop_text = "null" if stop is None else stop
+    diagnosis = f"[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={stop_text}"
     return Ending(
         subtype="error_during_execution",
         text=None,

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from fairlead.emulator.state.conversation import Conversation
 from fairlead.emulator.state.effects import RunHook
-from fairlead.emulator.state.ports import Ask, Asked, Effects, HostAnswer, Output
+from fairlead.emulator.state.ports import Ask, Effects, HostAnswer, OpenRequest, Output
 from fairlead.emulator.state.scheduler import Interrupted, Job
 from fairlead.emulator.state.session import Session
 from fairlead.emulator.turn.background import BackgroundTasks
@@ -84,7 +84,7 @@ class HookReport(Struct):
     """The hooks that ran, in brackets as the CLI writes them."""
     blocked_by: str = ""
 
-    def hear(self, output: Mapping[str, Any], name: str, title: str) -> None:
+    def add_output(self, output: Mapping[str, Any], name: str, title: str) -> None:
         """Add the JSON output of one hook; `title` names it in a message to the user."""
         specific = output.get("hookSpecificOutput")
         specific = specific if isinstance(specific, dict) else {}
@@ -155,9 +155,9 @@ class Hooks:
         `conversation` is that of a subagent, if the event belongs to one.
         """
         report = HookReport()
-        given = self._input(event, fields, conversation)
+        input = self._input(event, fields, conversation)
         calls = [
-            self._effects.spawn(self._call(callback, timeout, given, tool_use_id, report))
+            self._effects.spawn(self._call(callback, timeout, input, tool_use_id, report))
             for callback, timeout in self._matching_callbacks(event, subject)
         ]
         try:
@@ -167,7 +167,7 @@ class Hooks:
             _stop(calls)
             raise
         commands = [
-            self._effects.spawn(self._command(event, subject, hook, given, report))
+            self._effects.spawn(self._command(event, subject, hook, input, report))
             for hook in self._matching_commands(event, subject)
         ]
         try:
@@ -199,11 +199,10 @@ class Hooks:
     ) -> HookReport:
         """Run the SubagentStop hooks; `again` if one has blocked before."""
         session = self._session
-        path = (
-            f"{session.place.projects}/{session.session_id}/subagents/agent-{conversation.id}.jsonl"
-        )
+        folder = f"{session.workspace.projects}/{session.session_id}/subagents"
+        path = f"{folder}/agent-{conversation.id}.jsonl"
         fields: dict[str, Any] = {"stop_hook_active": again, "agent_transcript_path": path}
-        if session.profile.stop_hooks_hear_message:
+        if session.profile.stop_hook_input_has_message:
             fields |= {
                 "last_assistant_message": last_message,
                 "background_tasks": self._tasks.hook_entries(),
@@ -219,21 +218,21 @@ class Hooks:
         self, event: str, fields: Mapping[str, Any], conversation: Conversation | None
     ) -> dict[str, Any]:
         s = self._session
-        given: dict[str, Any] = {
+        input: dict[str, Any] = {
             "session_id": s.session_id,
             "transcript_path": s.transcript_path,
-            "cwd": s.place.cwd,
+            "cwd": s.workspace.cwd,
         }
         profile = s.profile
-        if profile.hooks_hear_prompt_id and fields.get("source") not in ("startup", "clear"):
-            given["prompt_id"] = self._session.prompt_id
+        if profile.hook_input_has_prompt_id and fields.get("source") not in ("startup", "clear"):
+            input["prompt_id"] = self._session.prompt_id
         if event not in OUTSIDE_TURNS:
-            given["permission_mode"] = s.mode
-        if profile.hooks_hear_agent and conversation is not None and not conversation.is_main:
-            given |= {"agent_id": conversation.id, "agent_type": conversation.subagent_type}
-        if profile.hooks_hear_effort and event not in OUTSIDE_TURNS | {"UserPromptSubmit"}:
-            given["effort"] = {"level": "medium"}
-        return {**given, "hook_event_name": event, **fields}
+            input["permission_mode"] = s.mode
+        if profile.hook_input_has_agent and conversation is not None and not conversation.is_main:
+            input |= {"agent_id": conversation.id, "agent_type": conversation.subagent_type}
+        if profile.hook_input_has_effort and event not in OUTSIDE_TURNS | {"UserPromptSubmit"}:
+            input["effort"] = {"level": "medium"}
+        return {**input, "hook_event_name": event, **fields}
 
     def _matching_callbacks(self, event: str, subject: str) -> list[tuple[str, float]]:
         if event in ("SessionStart", "SessionEnd") and subject not in HEARD_SUBJECTS:
@@ -260,33 +259,35 @@ class Hooks:
         self,
         callback: str,
         timeout: float,
-        given: Mapping[str, Any],
+        input: Mapping[str, Any],
         tool_use_id: str | None,
         report: HookReport,
     ) -> None:
         host = self._ask
-        asked = host.ask(
+        open_request = host.ask(
             "hook_callback",
             callback_id=callback,
-            input=dict(given),
+            input=dict(input),
             tool_use_id=tool_use_id or self._session.new_id(),
         )
-        clock = self._effects.spawn(self._expire(asked, timeout))
+        clock = self._effects.spawn(self._expire(open_request, timeout))
         try:
-            answer = await asked.answer
+            answer = await open_request.answer
         except Interrupted:
-            host.withdraw(asked)
+            host.withdraw(open_request)
             raise
         finally:
             clock.stop()
         if answer.body is None:
-            self._failed(given["hook_event_name"], callback, answer, timeout, report)
+            self._failed(input["hook_event_name"], callback, answer, timeout, report)
         else:
             report.ran.append(CALLBACK)
-            report.hear(answer.body, CALLBACK, self._name(str(given["hook_event_name"]), given))
+            report.add_output(
+                answer.body, CALLBACK, self._name(str(input["hook_event_name"]), input)
+            )
 
-    def _name(self, event: str, given: Mapping[str, Any]) -> str:
-        subject = given.get("tool_name")
+    def _name(self, event: str, input: Mapping[str, Any]) -> str:
+        subject = input.get("tool_name")
         return f"{event}:{subject}" if subject else event
 
     def _failed(
@@ -304,20 +305,20 @@ class Hooks:
             "invalid answer. Its answer was treated as empty."
         )
 
-    async def _expire(self, asked: Asked, timeout: float) -> None:
+    async def _expire(self, open_request: OpenRequest, timeout: float) -> None:
         try:
             await self._effects.sleep(timeout)
         except Interrupted:
             return
-        self._ask.withdraw(asked)
-        asked.answer.settle(HostAnswer(None, LATE))
+        self._ask.withdraw(open_request)
+        open_request.answer.settle(HostAnswer(None, LATE))
 
     async def _command(
         self,
         event: str,
         subject: str,
         hook: Mapping[str, Any],
-        given: Mapping[str, Any],
+        input: Mapping[str, Any],
         report: HookReport,
     ) -> None:
         shows_events = self._session.arguments.has("--include-hook-events")
@@ -334,7 +335,7 @@ class Hooks:
             lambda number: RunHook(
                 number=number,
                 command=str(hook.get("command", "")),
-                input=given,
+                input=input,
                 timeout=float(hook.get("timeout") or DEFAULT_TIMEOUT_S),
             )
         )
@@ -350,9 +351,9 @@ class Hooks:
             )
         name = f"[{hook.get('command', '')}]"
         report.ran.append(name)
-        self._hear_command(run, named, name, report)
+        self._add_command_output(run, named, name, report)
 
-    def _hear_command(self, run: HookRun, named: str, name: str, report: HookReport) -> None:
+    def _add_command_output(self, run: HookRun, named: str, name: str, report: HookReport) -> None:
         if run.exit_code == 2:
             report.decision = "deny"
             report.block(name, run.stderr.strip())
@@ -368,7 +369,7 @@ class Hooks:
                 report.contexts.append(run.stdout.strip())
             return
         if isinstance(output, dict):
-            report.hear(output, name, named)
+            report.add_output(output, name, named)
 
 
 def _matches(matcher: Any, subject: str) -> bool:

@@ -136,11 +136,11 @@ class ModelCall:
             report_requesting(self._parts, self._uuids)
         attempt = 0
         while True:
-            played = self._parts.player.reply(self._conversation.ask(session.place.cwd))
+            played = self._parts.player.reply(self._conversation.ask(session.workspace.cwd))
             answer = played.answer
             if isinstance(answer, Reply):
                 if not self._received.was_streamed:
-                    self._take_whole(played, answer)
+                    self._take_unstreamed(played, answer)
                     return self._received
                 if await self._stream(played, answer):
                     return self._received
@@ -180,7 +180,7 @@ class ModelCall:
         if not retries or attempt > MOST_RETRIES:
             return False
         delay = float(failure.headers.get("retry-after", FIRST_RETRY_S * 2 ** (attempt - 1)))
-        await self._retry(attempt, delay, failure.status, _retry_word(failure.status))
+        await self._retry(attempt, delay, failure.status, _retry_error(failure.status))
         return True
 
     async def _retry(self, attempt: int, delay: float, status: int | None, error: str) -> None:
@@ -195,7 +195,7 @@ class ModelCall:
             )
         await self._parts.effects.sleep(delay)
 
-    def _take_whole(self, played: Played, reply: Reply) -> None:
+    def _take_unstreamed(self, played: Played, reply: Reply) -> None:
         """The reply to a request that was not streamed: one line per block, already complete."""
         session = self._parts.session
         message = whole_message(
@@ -351,13 +351,13 @@ class ModelCall:
         if block["type"] == "tool_use" and profile.labels_mcp_uses:
             fields |= self._parts.mcp.use_meta(block)
         self._on_start()
-        shown = (
+        content = (
             self._conversation.is_main
             or self._conversation.is_background
             or block["type"] == "tool_use"
         )
         line = self._message(block)
-        message_line = self._parts.output.assistant(line, **fields) if shown else None
+        message_line = self._parts.output.assistant(line, **fields) if content else None
         self._keep(block, message_line)
 
     def _message(self, block: Mapping[str, Any]) -> dict[str, Any]:
@@ -381,11 +381,11 @@ class ModelCall:
     def _line_fields(self) -> dict[str, Any]:
         profile = self._parts.session.profile
         fields = self._conversation.fields(profile)
-        if profile.tells_request_id:
+        if profile.assistant_has_request_id:
             fields["request_id"] = "req_1"
         is_first = not self._received.blocks
         if (
-            profile.tells_prompt_uuids
+            profile.assistant_has_prompt_uuids
             and self._answered
             and is_first
             and self._conversation.is_main
@@ -446,9 +446,9 @@ def report_requesting(parts: TurnParts, uuids: Sequence[str]) -> None:
         parts.output.status("requesting", **extra)
 
 
-def _retry_word(status: int) -> str:
-    words = {401: "authentication_failed", 429: "rate_limit", 529: "overloaded"}
-    return words.get(status, "server_error")
+def _retry_error(status: int) -> str:
+    errors = {401: "authentication_failed", 429: "rate_limit", 529: "overloaded"}
+    return errors.get(status, "server_error")
 
 
 def _aborted_delta(usage: Mapping[str, Any]) -> dict[str, Any]:

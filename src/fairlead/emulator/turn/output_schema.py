@@ -36,15 +36,15 @@ def misfits(value: Any, schema: Any, profile: Profile) -> str:
 def _problems(value: Any, schema: Any, path: str, profile: Profile) -> Iterator[tuple[str, str]]:
     if not isinstance(schema, Mapping):
         return
-    wanted = schema.get("type")
-    kinds = [wanted] if isinstance(wanted, str) else list(wanted or ())
+    expected = schema.get("type")
+    kinds = [expected] if isinstance(expected, str) else list(expected or ())
     if kinds and not any(_is(value, kind) for kind in kinds):
         yield path, f"must be {','.join(kinds)}"
     yield from _choices(value, schema, path, profile)
-    for name, holds, words, types in _LIMITS:
+    for name, holds, message, types in _LIMITS:
         counts = isinstance(value, types) and not isinstance(value, bool)
         if name in schema and counts and not holds(value, schema[name]):
-            yield path, words.format(schema[name])
+            yield path, message.format(schema[name])
     if isinstance(value, dict):
         yield from _members(value, schema, path, profile)
     if isinstance(value, list):

@@ -54,16 +54,16 @@ class TurnParts(Struct, frozen=True, kw_only=True):
 
     def offered_tools(self) -> list[str]:
         """All tools of the session, in the order of init."""
-        return self.resources.beside(self.session.tools, self.mcp.tool_names())
+        return self.resources.with_resource_tools(self.session.tools, self.mcp.tool_names())
 
     def unavailable(
-        self, name: str, given: Mapping[str, Any], conversation: Conversation
+        self, name: str, input: Mapping[str, Any], conversation: Conversation
     ) -> str | None:
         """Why a tool cannot be used in a conversation; None if it can."""
         offered = self.offered_tools()
         if conversation.tools is not None:
             offered = [tool for tool in offered if tool in conversation.tools]
-        skill = given.get("skill")
+        skill = input.get("skill")
         hidden = (*self.session.profile.catalogue.skills, *self.session.hidden_skills)
         if name == "Skill" and skill in hidden:
             return f"Skill {skill} cannot be used with Skill tool due to disable-model-invocation"

@@ -15,7 +15,7 @@ from msgspec import Struct
 from fairlead.emulator.mcp.client import McpClient
 from fairlead.emulator.protocol.output import timestamp
 from fairlead.emulator.state.effects import SaveSettings
-from fairlead.emulator.state.ports import Ask, Asked, Effects, HostAnswer, Output
+from fairlead.emulator.state.ports import Ask, Effects, HostAnswer, OpenRequest, Output
 from fairlead.emulator.state.scheduler import Interrupted, Job, Pending
 from fairlead.emulator.state.session import Session
 from fairlead.emulator.turn.hook_calls import Hooks
@@ -73,7 +73,7 @@ class Permissions:
         mcp: McpClient,
         *,
         book: RuleBook,
-        place: PathContext,
+        path_context: PathContext,
     ) -> None:
         self._session = session
         self._output = output
@@ -82,7 +82,7 @@ class Permissions:
         self._hooks = hooks
         self._mcp = mcp
         self.book = book
-        self._place = place
+        self._path_context = path_context
         self._has_warned = False
 
     def judge(self, call: ToolCall) -> Verdict:
@@ -93,7 +93,7 @@ class Permissions:
             mode = Mode.BYPASS
         automatic = mode is Mode.AUTO
         book = self.book.with_mode(Mode.ACCEPT_EDITS if automatic else mode)
-        decision = check(call, book, self._place)
+        decision = check(call, book, self._path_context)
         if decision.behaviour is Behaviour.ALLOW and decision.reason is not Reason.MODE:
             decision = self._by_exact_rule(call, decision)
         unanswered = decision.behaviour is Behaviour.ASK and call.tool not in INTERACTIVE
@@ -102,7 +102,7 @@ class Permissions:
                 behaviour=Behaviour.DENY, reason=Reason.CLASSIFIER, words="there is no classifier"
             )
         bypasses = mode in (Mode.BYPASS, Mode.AUTO)
-        return verdict_of(decision, call, session.profile, session.place.cwd, bypasses=bypasses)
+        return verdict_of(decision, call, session.profile, session.workspace.cwd, bypasses=bypasses)
 
     def _by_exact_rule(self, call: ToolCall, decision: Decision) -> Decision:
         """A rule for exactly this command is reported before any other (rec 2.1.325/rules)."""
@@ -157,20 +157,20 @@ class Permissions:
     async def _ask(self, use: Use, verdict: Verdict) -> Ruling:
         request = self._request(use, verdict)
         offered = request.get("permission_suggestions")
-        beside = self._session.profile.permission_hook_runs_beside_request
+        in_parallel = self._session.profile.permission_hook_runs_during_request
         name = use.hook_name(self._session.profile)
         hooked = self._hooks.has("PermissionRequest", name)
-        if hooked and not beside:
+        if hooked and not in_parallel:
             decided = await self._hook(use, offered)
             if decided is not None:
                 return decided
         self._output.state_changed("requires_action")
-        asked = self._host.ask("can_use_tool", **request)
+        open_request = self._host.ask("can_use_tool", **request)
         reminder = self._effects.spawn(self._remind(name))
         try:
-            if hooked and beside:
-                return await self._race(use, asked, offered)
-            return await self._answer(use, asked)
+            if hooked and in_parallel:
+                return await self._race(use, open_request, offered)
+            return await self._answer(use, open_request)
         finally:
             reminder.stop()
             self._output.state_changed("running")
@@ -212,14 +212,14 @@ class Permissions:
         if not verdict.offers:
             return None
         mode = parse_mode(self._session.mode) or Mode.DEFAULT
-        offered = suggestions(use.call, self._trusted().with_mode(mode), self._place)
+        offered = suggestions(use.call, self._trusted().with_mode(mode), self._path_context)
         if offered is None or not self._session.profile.offers_other_modes_only:
             return offered
         return [update for update in offered if update.get("mode") != self._session.mode]
 
     def _trusted(self) -> RuleBook:
         """The rules without those that need a trusted workspace (CLI-323)."""
-        if self._place.trusted or not self._place.family.project_needs_trust:
+        if self._path_context.trusted or not self._path_context.family.project_needs_trust:
             return self.book
         remaining = [
             entry
@@ -228,27 +228,27 @@ class Permissions:
         ]
         return replace(self.book, rules=tuple(remaining))
 
-    async def _answer(self, use: Use, asked: Asked) -> Ruling:
+    async def _answer(self, use: Use, open_request: OpenRequest) -> Ruling:
         try:
-            answer = await asked.answer
+            answer = await open_request.answer
         except Interrupted:
-            self._host.forget(asked)
+            self._host.forget(open_request)
             raise
         return self._read(use, answer)
 
-    async def _race(self, use: Use, asked: Asked, offered: Any) -> Ruling:
+    async def _race(self, use: Use, open_request: OpenRequest, offered: Any) -> Ruling:
         """Ask the hook and the host at once; the first answer decides (rec hooks_allow)."""
         first: Pending[Ruling] = Pending()
         hook: Job[None] = self._effects.spawn(self._hook_first(use, offered, first))
-        host: Job[None] = self._effects.spawn(self._host_first(use, asked, first))
+        host: Job[None] = self._effects.spawn(self._host_first(use, open_request, first))
         try:
             ruling = await first
         except Interrupted:
             hook.stop()
             host.stop()
-            self._host.forget(asked)
+            self._host.forget(open_request)
             raise
-        self._host.withdraw(asked)
+        self._host.withdraw(open_request)
         host.stop()
         return ruling
 
@@ -257,8 +257,10 @@ class Permissions:
         if decided is not None:
             first.settle(decided)
 
-    async def _host_first(self, use: Use, asked: Asked, first: Pending[Ruling]) -> None:
-        first.settle(self._read(use, await asked.answer))
+    async def _host_first(
+        self, use: Use, open_request: OpenRequest, first: Pending[Ruling]
+    ) -> None:
+        first.settle(self._read(use, await open_request.answer))
 
     async def _hook(self, use: Use, offered: Any) -> Ruling | None:
         name = use.hook_name(self._session.profile)
@@ -311,12 +313,16 @@ class Permissions:
             text = "Tool permission request failed: ZodError: unknown destination"
             return Ruling(is_allowed=False, meta=None, message=text)
         self._update(updates)
-        given = body.get("updatedInput")
+        updated_input = body.get("updatedInput")
         profile = self._session.profile
-        if not isinstance(given, dict) or (profile.allow_needs_no_input and not given):
-            given = None  # the new version runs the input of the model (CLI-216)
+        if not isinstance(updated_input, dict) or (
+            profile.allow_needs_no_input and not updated_input
+        ):
+            updated_input = None  # the new version runs the input of the model (CLI-216)
         return Ruling(
-            is_allowed=True, meta={"decision": "accept", "source": "user_temporary"}, input=given
+            is_allowed=True,
+            meta={"decision": "accept", "source": "user_temporary"},
+            input=updated_input,
         )
 
     def _host_denies(self, body: Mapping[str, Any]) -> Ruling:

@@ -24,7 +24,7 @@ def check_questions(questions: Sequence[Any]) -> Outcome | None:
     """The error about invalid questions; None if they are valid."""
     types = list(_type_issues(questions))
     if types:
-        texts = [_words(issue) for issue in types]
+        texts = [_message(issue) for issue in types]
         noun = "issue" if len(texts) == 1 else "issues"
         head = f"AskUserQuestion failed due to the following {noun}:"
         return _refused("\n".join([head, *texts]), types)
@@ -78,7 +78,7 @@ def _kind(value: Any) -> str:
     return "undefined" if value is None else kinds.get(type(value), "object")
 
 
-def _words(issue: dict[str, Any]) -> str:
+def _message(issue: dict[str, Any]) -> str:
     first, *rest = issue["path"]
     name = str(first) + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in rest)
     received = issue["message"].rpartition(" ")[2]
@@ -99,17 +99,19 @@ def _size_issue(items: Sequence[Any], least: int, path: Path) -> Iterator[dict[s
         return
     few = len(items) < least
     bound = {"code": "too_small", "minimum": least} if few else {"code": "too_big", "maximum": MOST}
-    word, sign = ("small", f">={least}") if few else ("big", f"<={MOST}")
+    size, sign = ("small", f">={least}") if few else ("big", f"<={MOST}")
     yield {
         "origin": "array",
         **bound,
         "inclusive": True,
         "path": list(path),
-        "message": f"Too {word}: expected array to have {sign} items",
+        "message": f"Too {size}: expected array to have {sign} items",
     }
 
 
 def _are_unique(questions: Sequence[Any]) -> bool:
     texts = [question["question"] for question in questions]
     labels = [[option["label"] for option in question["options"]] for question in questions]
-    return all(len(set(words)) == len(words) for words in (texts, *labels))
+    return all(
+        len(set(texts_of_group)) == len(texts_of_group) for texts_of_group in (texts, *labels)
+    )

@@ -41,7 +41,7 @@ def special_tools(parts: TurnParts) -> dict[str, SpecialTool]:
         "ListMcpResourcesTool": lambda use, conversation, figures: parts.resources.list_all(
             use.input
         ),
-        "ReadMcpResourceTool": lambda use, conversation, figures: parts.resources.read_one(
+        "ReadMcpResourceTool": lambda use, conversation, figures: parts.resources.read(
             use.input
         ),
     }
@@ -65,9 +65,9 @@ class _Talk:
         result["answers"] = answers
         if profile.returns_annotations and notes:
             result["annotations"] = notes
-        asked = [str(q.get("question")) for q in questions or () if isinstance(q, dict)]
-        words = _answered(answers, notes, asked, questions or (), profile=profile)
-        return Outcome(content=words, result=result)
+        question_texts = [str(q.get("question")) for q in questions or () if isinstance(q, dict)]
+        text = _answered(answers, notes, question_texts, questions or (), profile=profile)
+        return Outcome(content=text, result=result)
 
     async def enter_plan(
         self, use: Use, conversation: Conversation, figures: TurnFigures
@@ -87,7 +87,7 @@ class _Talk:
             before = session.mode_before_plan
             session.mode = before if before != "plan" else "default"
             self._parts.output.mode_changed()
-        default = f"{session.place.config}/plans/{session.session_id[:8]}.md"
+        default = f"{session.workspace.config}/plans/{session.session_id[:8]}.md"
         path = session.plan_file or default
         result = {"plan": None, "isAgent": False, "filePath": path}
         return Outcome(
@@ -134,31 +134,35 @@ class _Talk:
     async def search_tools(
         self, use: Use, conversation: Conversation, figures: TurnFigures
     ) -> Outcome:
-        wanted = str(use.input.get("query", "")).removeprefix("select:").split(",")
-        names = [name for name in self._parts.session.tools if name in wanted]
+        queried = str(use.input.get("query", "")).removeprefix("select:").split(",")
+        names = [name for name in self._parts.session.tools if name in queried]
         return Outcome(content="\n".join(names) or "No matching tools", result={"matches": names})
 
 
 def _answered(
     answers: Mapping[str, Any],
     notes: Any,
-    asked: list[str],
+    question_texts: list[str],
     questions: Any,
     *,
     profile: Profile,
 ) -> str:
-    report = {q: a for q, a in answers.items() if not profile.ignores_unasked_answers or q in asked}
+    report = {
+        q: a
+        for q, a in answers.items()
+        if not profile.ignores_unasked_answers or q in question_texts
+    }
     notes = notes if isinstance(notes, dict) else {}
     pairs = []
     for question, answer in report.items():
-        shown = ",".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+        answer_text = ",".join(map(str, answer)) if isinstance(answer, list) else str(answer)
         note = notes.get(question)
         extra = (
             f" notes: {note['notes']}"
             if profile.returns_annotations and note and note.get("notes")
             else ""
         )
-        pairs.append(f'"{question}"="{shown}"{extra}')
+        pairs.append(f'"{question}"="{answer_text}"{extra}')
     text = ", ".join(pairs)
     if not profile.adapts_answer_text:
         return (
@@ -179,7 +183,7 @@ def _all_offered(report: Mapping[str, Any], questions: Any) -> bool:
         if isinstance(q, dict)
     }
     for question, answer in report.items():
-        chosen = answer if isinstance(answer, list) else str(answer).split(", ")
-        if not set(map(str, chosen)) <= offered.get(question, set()):
+        selected = answer if isinstance(answer, list) else str(answer).split(", ")
+        if not set(map(str, selected)) <= offered.get(question, set()):
             return False
     return True

@@ -69,9 +69,9 @@ class Subagents:
         if kind not in (*session.profile.catalogue.agents, *session.agents):
             use.result_events = 1
             return failed(f"Agent type '{kind}' not found.")
-        asked = use.input.get("run_in_background")
-        background = bool(session.profile.backgrounds_agents if asked is None else asked)
-        session.subagents.started(kind, asked, background=background)
+        requested = use.input.get("run_in_background")
+        background = bool(session.profile.backgrounds_agents if requested is None else requested)
+        session.subagents.started(kind, requested, background=background)
         run = self._prepare(use, kind, background=background, figures=figures)
         await use.passes(1)
         self._parts.tasks.announce(run.task)
@@ -124,7 +124,7 @@ class Subagents:
             parent_tool_use_id=use.id,
             subagent_type=kind,
             description=description,
-            is_background=background and session.profile.shows_background_words,
+            is_background=background and session.profile.writes_background_text,
             model=self._model(kind),
             tools=_tools(session.agents.get(kind, {}).get("tools")),
         )
@@ -146,9 +146,9 @@ class Subagents:
     def _model(self, kind: str) -> str | None:
         """The model of an agent that names one."""
         session = self._parts.session
-        asked = session.agents.get(kind, {}).get("model")
-        inherits = asked in (None, "inherit")
-        return None if inherits else resolve_model(session.profile, str(asked))
+        requested = session.agents.get(kind, {}).get("model")
+        inherits = requested in (None, "inherit")
+        return None if inherits else resolve_model(session.profile, str(requested))
 
     def _show_prompt(self, run: _Run) -> None:
         content = [{"type": "text", "text": run.task.prompt}]
@@ -316,13 +316,13 @@ class Subagents:
         return Outcome(content=[{"type": "text", "text": f"{run.text}\n{tail}"}], result=result)
 
 
-def _tools(given: Any) -> tuple[str, ...] | None:
+def _tools(value: Any) -> tuple[str, ...] | None:
     """The tools that the definition of an agent lists, as a list or with commas."""
-    if isinstance(given, str):
-        given = [name.strip() for name in given.split(",")]
-    if not isinstance(given, list) or "*" in given:
+    if isinstance(value, str):
+        value = [name.strip() for name in value.split(",")]
+    if not isinstance(value, list) or "*" in value:
         return None
-    return tuple(str(name) for name in given)
+    return tuple(str(name) for name in value)
 
 
 def _stats(tools: list[str]) -> dict[str, int]:

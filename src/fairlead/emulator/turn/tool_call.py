@@ -264,7 +264,7 @@ class UseRunner:
             fields |= {"tool_use_id": use.id, "error": outcome.content, "is_interrupt": False}
         else:
             fields |= {"tool_response": outcome.result, "tool_use_id": use.id}
-        if parts.session.profile.hooks_hear_duration:
+        if parts.session.profile.hook_input_has_duration:
             spent = parts.session.now() - self._started_at
             fields["duration_ms"] = round(spent * 1000)
         report = await parts.hooks.run(
@@ -304,7 +304,7 @@ class UseRunner:
         profile = parts.session.profile
         block = _block(use, outcome)
         fields = self._conversation.fields(profile)
-        if profile.tells_result_meta:
+        if profile.result_has_decision:
             meta = self._result_meta()
             if meta is not None:
                 fields["tool_result_meta"] = [meta]

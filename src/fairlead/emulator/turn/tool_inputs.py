@@ -65,30 +65,30 @@ _NEW_SCHEMAS = {"Task": _Schema(required={"description": "string", "prompt": "st
 _KINDS = {str: "string", bool: "boolean", int: "number", float: "number", list: "array"}
 
 
-def check_input(name: str, given: Mapping[str, Any], profile: Profile) -> Outcome | None:
+def check_input(name: str, input: Mapping[str, Any], profile: Profile) -> Outcome | None:
     """The result for an invalid input; None if it is valid."""
     others = _NEW_SCHEMAS if profile.checks_fewer_inputs else _OLD_SCHEMAS
     schema = _SCHEMAS.get(name) or others.get(name)
     if schema is None:
         return None
-    wanted = {**schema.required, **schema.optional}
-    missing = [key for key in schema.required if key not in given]
+    expected = {**schema.required, **schema.optional}
+    missing = [key for key in schema.required if key not in input]
     wrong = {
-        key: _kind(given[key])
-        for key, kind in wanted.items()
-        if key in given and not _fits(given[key], kind)
+        key: _kind(input[key])
+        for key, kind in expected.items()
+        if key in input and not _fits(input[key], kind)
     }
-    unknown = [key for key in given if key not in wanted] if schema.is_closed else []
+    unknown = [key for key in input if key not in expected] if schema.is_closed else []
     if not (missing or wrong or unknown):
-        return check_questions(given["questions"]) if name == "AskUserQuestion" else None
+        return check_questions(input["questions"]) if name == "AskUserQuestion" else None
     texts = [f"The required parameter `{key}` is missing" for key in missing]
     texts += [f"An unexpected parameter `{key}` was provided" for key in unknown]
     texts += [
-        f"The parameter `{key}` type is expected as `{wanted[key]}` but provided as `{kind}`"
+        f"The parameter `{key}` type is expected as `{expected[key]}` but provided as `{kind}`"
         for key, kind in wrong.items()
     ]
     problems = {**dict.fromkeys(missing, "undefined"), **wrong}
-    issues = [_issue(key, wanted[key], problems[key]) for key in wanted if key in problems]
+    issues = [_issue(key, expected[key], problems[key]) for key in expected if key in problems]
     issues += [_unrecognized(unknown)] if unknown else []
     issue = "issue" if len(texts) == 1 else "issues"
     report = "\n".join(
@@ -124,11 +124,11 @@ def _issue(key: str, expected: str, received: str) -> dict[str, Any]:
 
 
 def _unrecognized(keys: list[str]) -> dict[str, Any]:
-    word = "key" if len(keys) == 1 else "keys"
+    noun = "key" if len(keys) == 1 else "keys"
     named = ", ".join(f'"{key}"' for key in keys)
     return {
         "code": "unrecognized_keys",
         "keys": keys,
         "path": [],
-        "message": f"Unrecognized {word}: {named}",
+        "message": f"Unrecognized {noun}: {named}",
     }

@@ -58,7 +58,7 @@ class Turn:
         self._message_complete: Pending[None] = Pending()
         self._clock = StreamClock(parts.effects)
         self._hook_blocks = 0
-        self._asked_for_text = False
+        self._requested_text = False
         self._typed: str | None = None
         """A slash command that becomes a prompt, as it was typed."""
         self._prompt_report = HookReport()
@@ -382,7 +382,7 @@ class Turn:
             self._synthetic(demand)
             return None
         fields: dict[str, Any] = {"stop_hook_active": self._hook_blocks > 0}
-        if parts.session.profile.stop_hooks_hear_message:
+        if parts.session.profile.stop_hook_input_has_message:
             fields |= {
                 "last_assistant_message": received.text,
                 "background_tasks": parts.tasks.hook_entries(),
@@ -449,11 +449,11 @@ class Turn:
 
     def _wants_text(self, received: ReceivedReply) -> str | None:
         """The request for visible output, once, after a reply without text."""
-        if received.has_text or self._asked_for_text or received.stop_reason == "pause_turn":
+        if received.has_text or self._requested_text or received.stop_reason == "pause_turn":
             return None
         if not self._parts.session.profile.asks_for_visible_output:
             return None
-        self._asked_for_text = True
+        self._requested_text = True
         return NO_VISIBLE_OUTPUT
 
     def _synthetic(self, text: str) -> None:
@@ -473,14 +473,14 @@ class Turn:
 
     def _limit(self, subtype: str, reason: str, what: str) -> Ending:
         profile = self._parts.session.profile
-        words = what.replace("turns", "number of turns")
+        text = what.replace("turns", "number of turns")
         return Ending(
             subtype=subtype,
             text=None,
             is_error=profile.limits_are_errors,
             stop_reason=self._stop_reason if profile.keeps_stop_reason else None,
             terminal_reason=reason,
-            errors=(f"Reached maximum {words}",) if profile.limits_are_errors else (),
+            errors=(f"Reached maximum {text}",) if profile.limits_are_errors else (),
         )
 
     # Interruption
@@ -529,9 +529,9 @@ class Turn:
     def _suggest(self) -> None:
         """Suggest a next prompt, unless one is queued (CLI-1712)."""
         parts = self._parts
-        wanted = parts.session.arguments.one("--prompt-suggestions") == "true"
+        is_enabled = parts.session.arguments.one("--prompt-suggestions") == "true"
         text = parts.player.suggestion()
-        if not wanted or text is None or len(parts.inbox):
+        if not is_enabled or text is None or len(parts.inbox):
             return
         ids = {"uuid": parts.session.new_id(), "session_id": parts.session.session_id}
         parts.output.raw({"type": "prompt_suggestion", "suggestion": text, **ids})

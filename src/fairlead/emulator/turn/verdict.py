@@ -129,13 +129,13 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
     whole = decision.rule is not None and (
         decision.rule.whole_tool or decision.rule.rule.content == call.text("command")
     )
-    words = f" with command {call.text('command')}" if call.tool == "Bash" else ""
+    text = f" with command {call.text('command')}" if call.tool == "Bash" else ""
     by_user = _source(decision) != "config"
     return Verdict(
         behaviour=Behaviour.DENY,
         reason_type="rule" if whole or call.tool != "Bash" else "subcommandResults",
         source="user_reject" if by_user and (whole or call.tool != "Bash") else "config",
-        message=f"Permission to use {call.tool}{words} has been denied.",
+        message=f"Permission to use {call.tool}{text} has been denied.",
     )
 
 
@@ -168,8 +168,8 @@ def _why(
         return "rule", None, {}
     if decision.reason is Reason.PROTECTED and call.tool in EDITORS:
         path = call.text("file_path") or call.text("notebook_path")
-        words = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
-        return "safetyCheck", words, {}
+        text = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
+        return "safetyCheck", text, {}
     if decision.reason is Reason.MODE:
         return "mode", None, {}
     if call.tool == "Bash":
