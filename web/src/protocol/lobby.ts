@@ -40,6 +40,7 @@ export interface InboxRow {
   readonly reason: string;
   readonly group: string;
   readonly held: { readonly [key: string]: unknown } | null;
+  readonly node: string;
 }
 
 /** One usage window of an account, as a CLI reported it last. */
@@ -85,7 +86,28 @@ export interface Lobby {
   readonly sessions: readonly SessionRow[];
   readonly inbox: readonly InboxRow[];
   readonly devices: readonly DeviceRow[];
+  readonly nodes: readonly NodeRow[];
   readonly server: ServerInfo;
+}
+
+/** A machine of a fleet. */
+export interface NodeRow {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly since: number;
+  readonly version: string;
+  readonly cli_version: string;
+  readonly agent: string;
+  readonly load: number;
+  readonly disk_free: number;
+  readonly disk_total: number;
+  readonly store: StoreInfo;
+  readonly running: number;
+  readonly draining: boolean;
+  readonly roots: readonly string[];
+  readonly replicated: boolean;
+  readonly problem: string | null;
 }
 
 /** A profile that a new session can use, besides the default one. */
@@ -154,6 +176,7 @@ export interface SessionRow {
   readonly limit: ListedLimit | null;
   readonly continue_at_reset: boolean | null;
   readonly profile: string;
+  readonly node: string;
 }
 
 /** Whether events can be stored, and why not. */

@@ -153,6 +153,7 @@ export interface SendIntent {
   readonly type: "intent";
   readonly n: number;
   readonly intent: Intent;
+  readonly node?: string;
 }
 
 /** The whole document at one sequence number, with only the items of a window. */

@@ -19,6 +19,7 @@ __all__ = [
     "ListedStatus",
     "LobbyRow",
     "LobbySections",
+    "NodeRow",
     "ProfileRow",
     "Progress",
     "ServerInfo",
@@ -129,6 +130,8 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     """Whether it continues when the limit resets; null for the server's default."""
     profile: str = ""
     """The profile whose account and settings it uses; empty for the default one."""
+    node: str = ""
+    """The machine that runs it; empty if the server is not part of a fleet."""
 
 
 class LimitRow(Struct, frozen=True, kw_only=True):
@@ -166,6 +169,8 @@ class InboxRow(Struct, frozen=True, kw_only=True):
     """Equal for requests of several sessions for the same call; empty if it cannot be grouped."""
     held: dict[str, Any] | None = None
     """An answer that can still be undone, as in the `details` of the request."""
+    node: str = ""
+    """The machine of the session; empty if the server is not part of a fleet."""
 
 
 class DeviceRow(Struct, frozen=True, kw_only=True):
@@ -183,6 +188,40 @@ class StoreInfo(Struct, frozen=True):
 
     state: str = "ok"
     reason: str | None = None
+
+
+class NodeRow(Struct, frozen=True, kw_only=True):
+    """A machine of a fleet."""
+
+    id: str
+    name: str
+    """What people call it; only a label."""
+    state: str
+    """`here`; `away` if it is not connected now; `gone` if it has been away for long."""
+    since: float
+    """When it came into this state."""
+    version: str = ""
+    """Its version of Fairlead."""
+    cli_version: str = ""
+    """Its version of the CLI; empty if unknown."""
+    agent: str = ""
+    """The agent of its new sessions."""
+    load: float = 0.0
+    """Its load average of the last minute, divided by its number of cores."""
+    disk_free: int = 0
+    disk_total: int = 0
+    """Bytes of the file system with its data."""
+    store: StoreInfo = StoreInfo()
+    running: int = 0
+    """Sessions with a process."""
+    draining: bool = False
+    """Whether it starts no new sessions, because it is to be stopped."""
+    roots: tuple[str, ...] = ()
+    """The folders under which its sessions may work."""
+    replicated: bool = False
+    """Whether copies of its logs may leave it, so that they can be read while it is away."""
+    problem: str | None = None
+    """What is wrong with it, as a sentence, such as a version that is too old."""
 
 
 class Progress(Struct, frozen=True):
@@ -240,7 +279,7 @@ class ServerInfo(Struct, frozen=True, kw_only=True):
     """Whether owners can open terminals."""
 
 
-LobbyRow: TypeAlias = ListedSession | InboxRow | DeviceRow
+LobbyRow: TypeAlias = ListedSession | InboxRow | DeviceRow | NodeRow
 
 
 class LobbySections(Struct, frozen=True, kw_only=True):
@@ -249,4 +288,6 @@ class LobbySections(Struct, frozen=True, kw_only=True):
     sessions: tuple[ListedSession, ...]
     inbox: tuple[InboxRow, ...]
     devices: tuple[DeviceRow, ...]
+    nodes: tuple[NodeRow, ...]
+    """The machines of a fleet; empty if the server is not part of one."""
     server: ServerInfo

@@ -164,6 +164,8 @@ class SendIntent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     n: int
     intent: Intent
+    node: str = ""
+    """In a fleet: the machine that carries out an intent that names no session."""
 
 
 FromClient: TypeAlias = (
