@@ -24,7 +24,7 @@ help:
 	@echo "make bench-compare REF=commit  run that commit and this code in turns, and print the ratios"
 	@echo "make bench-servers  compare Fairlead with other servers, on the same scripted CLI"
 	@echo "make soak         keep 50 sessions at work for an hour (SOAK_S seconds), and plot what grows"
-	@echo "make faults       run the long versions of the timing, fault and soak tests"
+	@echo "make faults       run all attacks, generated cases and pages, and the long timing, fault and soak tests"
 	@echo "make conformance  run the tests of real CLIs on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
 	@echo "make bless        write the golden files again"
 	@echo "make clean        remove all build output and the virtual environment"
@@ -85,9 +85,13 @@ test: setup $(NODE_STAMP)
 	@$(MAKE) --no-print-directory -j3 check-python check-web web downloads
 	@$(BIN)/python -m tests.suite
 
-# The long versions of tests/timing and tests/faults; they assert times, so they need an otherwise
-# idle machine.
-faults: setup
+# All cases of the matrices of which `make test` runs a slice (tests/matrix.py).
+MATRIX := FAIRLEAD_MATRIX=whole $(ISOLATED) $(BIN)/pytest tests -n 2 --dist worksteal -q
+
+# The long versions of tests; those of tests/timing and tests/faults assert times, so they need an
+# otherwise idle machine.
+faults: setup web downloads
+	@$(MATRIX) -m "matrix(target='faults')"
 	@FAIRLEAD_TIMING=long $(ISOLATED) $(BIN)/pytest tests/timing -n 2 --dist worksteal -q
 	@FAIRLEAD_HUB_EVENTS=100000 $(ISOLATED) $(BIN)/pytest tests/server/hub/test_hub_law.py -n 0 -q
 	@FAIRLEAD_FAULT_ROUNDS=10 FAIRLEAD_KILLS=100 FAIRLEAD_SOAK_S=120 $(ISOLATED) $(BIN)/pytest tests/faults -n 0 -q -s
@@ -98,6 +102,8 @@ wheel-test: setup
 conformance: setup
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)
 	@$(BIN)/python -m tests.e2e.conformance $(ALL_CLI_VERSIONS)
+	@echo "conformance: recordings and conversations of real CLIs"
+	@$(MATRIX) -m "matrix(target='conformance')" --ignore tests/e2e/real_cli
 	@echo "conformance: 15,000 generated permission calls, real CLI against policy"
 	@$(ISOLATED) $(BIN)/python -m tests.e2e.real_cli.policy conform
 	@echo "conformance: 500 generated conversations, real CLI against emulator"

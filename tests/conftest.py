@@ -1,11 +1,25 @@
-"""Settings for all tests: property tests have no deadline, and in CI no dice."""
+"""Settings for all tests: property tests have no deadline, and in CI no dice; long matrices."""
 
 from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
-settings.register_profile("here", deadline=None, print_blob=True)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+from tests import matrix
+
+COMMON = settings(deadline=None, print_blob=True, max_examples=matrix.examples(100))
+settings.register_profile("here", COMMON)
+settings.register_profile("ci", COMMON, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "matrix(target): a long matrix, which this target of the Makefile runs whole"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    matrix.deselect(config, items)

@@ -86,7 +86,8 @@ def _run(versions: Sequence[str], only: Sequence[str], report: Path) -> int:
     chosen = [str(SUITE / f"{module}.py") for module in only] or [str(SUITE)]
     command = [sys.executable, "-m", "pytest", *chosen, "-q", "-n", str(WORKERS)]
     command += ["--dist", "worksteal", f"--junitxml={report}"]
-    environment = {**os.environ, "FAIRLEAD_CLI_VERSIONS": ",".join(versions)}
+    selected = {"FAIRLEAD_CLI_VERSIONS": ",".join(versions), "FAIRLEAD_MATRIX": "whole"}
+    environment = {**os.environ, **selected}
     return subprocess.run(isolated_command(command), cwd=ROOT, env=environment).returncode
 
 

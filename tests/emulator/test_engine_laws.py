@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fairlead.emulator.state.effects import Exit, Write
 from tests.emulator.engine.engines import HELLO, VERSIONS, engine
+from tests.matrix import examples
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -56,7 +57,7 @@ def prompt(content: Any) -> dict[str, Any]:
 @example([request("initialize", agents={"": None})])
 @example([request("mcp_set_servers", servers={"": None})])
 @example([prompt("a"), prompt([None]), prompt("b"), prompt([{"type": "text"}]), prompt("c")])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_line_of_json_breaks_the_engine(version: str, messages: list[Any]) -> None:
     emulated = engine(HELLO, version)
     emulated.feed([json.dumps(message).encode() for message in messages])
@@ -69,7 +70,7 @@ def test_no_line_of_json_breaks_the_engine(version: str, messages: list[Any]) ->
 
 
 @given(count=st.integers(1, 5), cut=st.integers(0, 5))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_every_turn_has_one_init_and_one_result(count: int, cut: int) -> None:
     emulated = engine(HELLO)
     prompt = {"type": "user", "message": {"role": "user", "content": "hi"}}

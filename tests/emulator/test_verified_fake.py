@@ -33,6 +33,7 @@ def test_each_accepted_difference_has_a_reason_and_a_recording() -> None:
     assert all(fnmatch.filter(both_versions(), d.scenario) for d in DIFFERENCES)
 
 
+@pytest.mark.matrix(target="conformance")
 @pytest.mark.parametrize(("version", "name"), CASES, ids=[f"{n}-{v}" for v, n in CASES])
 def test_E1_the_emulator_writes_the_lines_of_the_recording(
     version: str, name: str, tmp_path: Path

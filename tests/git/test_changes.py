@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fairlead.git import ChangedFile, Changes, Patch, changes_since, file_patch
 from fairlead.git.changes import branches, merge_base
 from tests.git.repositories import FilesBelow, commit_all, git, new_repository, reader_of
+from tests.matrix import examples
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
@@ -161,7 +162,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(before=TEXTS, after=TEXTS, ended=st.booleans(), context=st.sampled_from([0, 3, 100]))
 async def test_G6_the_lines_of_a_patch_rebuild_both_sides(
     before: list[str],

@@ -23,6 +23,7 @@ from fairlead.permissions import (
     ToolCall,
     explain,
 )
+from tests.matrix import examples
 from tests.permissions.desk import CWD, bash, decide, place, says, tool
 
 ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
@@ -123,7 +124,7 @@ def test_P26_explain_gives_the_whole_trail_in_words() -> None:
 
 
 @given(call=CALLS, book=BOOKS, mode=MODES, at=PLACES)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_P26_every_decision_can_be_explained(
     call: ToolCall, book: RuleBook, mode: Mode, at: Place
 ) -> None:
@@ -244,7 +245,7 @@ def test_P33_allow_rules_of_the_project_wait_for_trust() -> None:
 @given(
     call=CALLS, book=BOOKS, extra=RULES, mode=MODES, scope=st.sampled_from(list(Scope)), at=PLACES
 )
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_P35_adding_a_deny_rule_never_widens(
     call: ToolCall, book: RuleBook, extra: str, mode: Mode, scope: Scope, at: Place
 ) -> None:
@@ -258,7 +259,7 @@ def test_P35_adding_a_deny_rule_never_widens(
 
 
 @given(call=CALLS, book=BOOKS, mode=MODES, at=PLACES, data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_P36_the_order_of_rules_never_changes_a_decision(
     call: ToolCall, book: RuleBook, mode: Mode, at: Place, data: st.DataObject
 ) -> None:

@@ -28,6 +28,7 @@ from fairlead.server.protocol.intents import Intent, NewSession, Resume, SetEffo
 from fairlead.server.protocol.messages import FromClient
 from fairlead.server.view.session_rows import listed
 from fairlead.store.tables.sessions import SessionRow
+from tests.matrix import examples
 from tests.server.conftest import Served
 from tests.server.dumping_agent import dumped, dumper
 from tests.server.endpoints import ENDPOINTS, enter
@@ -61,7 +62,7 @@ nasty = st.one_of(
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
@@ -390,7 +391,7 @@ async def test_R9_a_forged_field_stops_the_whole_message(served: Served, tmp_pat
 
 
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

@@ -15,6 +15,7 @@ from fairlead.transcript.state.document import LISTS
 from fairlead.transcript.state.facts import ProcessExited, ProcessStarted, PromptEdited, PromptHeld
 from fairlead.transcript.state.packed import PART_ROWS, Packed
 from fairlead.wire.decode import decode_object
+from tests.matrix import examples
 from tests.transcript.recordings import all_streams, fold, plain, stream
 from tests.transcript.story import (
     Story,
@@ -28,7 +29,7 @@ from tests.transcript.story import (
 )
 from tests.wire.strategies import almost_messages, damaged_recordings
 
-LAW = settings(max_examples=60, deadline=None)
+LAW = settings(max_examples=examples(60), deadline=None)
 
 names = st.sampled_from(all_streams())
 
@@ -105,7 +106,7 @@ def test_T131_it_holds_for_lines_in_any_order(name: str, random: Any, k: int) ->
     assert plain(transcript) == plain(fold(events))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(names, st.lists(damaged_recordings() | almost_messages(), max_size=5), st.data())
 def test_T131_it_holds_whatever_the_lines_hold(
     name: str, values: list[Any], data: st.DataObject

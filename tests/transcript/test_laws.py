@@ -25,11 +25,12 @@ from fairlead.wire.encode import decode_input
 from fairlead.wire.events import Assistant, Result, StreamEvent
 from fairlead.wire.inputs import Request
 from fairlead.wire.json_text import write
+from tests.matrix import examples
 from tests.transcript.recordings import all_streams, fold, plain, stream
 from tests.transcript.story import Story, block_start, delta, init, message_start
 from tests.wire.strategies import almost_messages, damaged_recordings, json_values
 
-LAW = settings(max_examples=60, deadline=None)
+LAW = settings(max_examples=examples(60), deadline=None)
 
 Told = tuple[Fed, float]
 
@@ -220,7 +221,7 @@ def test_T15_each_request_leaves_pending_once_whatever_the_order(name: str, rand
     assert asked <= set(ended)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(almost_messages() | damaged_recordings() | json_values(), max_size=12))
 def test_T16_reducing_never_raises_whatever_the_lines_hold(values: list[Any]) -> None:
     transcript = Transcript()
@@ -232,7 +233,7 @@ def test_T16_reducing_never_raises_whatever_the_lines_hold(values: list[Any]) ->
     assert transcript.status.state in STATES
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(names, st.lists(damaged_recordings() | almost_messages(), min_size=1, max_size=5), st.data())
 def test_T16_a_damaged_line_in_a_real_session_does_no_harm_to_the_rest(
     name: str, values: list[Any], data: st.DataObject
@@ -248,7 +249,7 @@ def test_T16_a_damaged_line_in_a_real_session_does_no_harm_to_the_rest(
     assert snapshot == plain(transcript)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(json_values() | st.binary(max_size=20), max_size=6))
 def test_T16_nor_whatever_another_host_wrote(values: list[Any]) -> None:
     transcript = Transcript()

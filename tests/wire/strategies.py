@@ -9,14 +9,15 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.matrix import examples
 from tests.wire.kinds import KINDS, carrier_of
 from tests.wire.recorded import VERSIONS, stdout
 
 __all__ = ["LAW", "SHORT_LAW", "almost_messages", "damaged_recordings", "json_values"]
 
-LAW = settings(max_examples=200, deadline=None)
+LAW = settings(max_examples=examples(200), deadline=None)
 """Enough to meet every rung of the ladder in a second or two; no deadline, machines are busy."""
-SHORT_LAW = settings(max_examples=40, deadline=None)
+SHORT_LAW = settings(max_examples=examples(40), deadline=None)
 """For laws about many values at once."""
 
 _scalars = (

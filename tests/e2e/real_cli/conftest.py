@@ -7,10 +7,10 @@
         assert model.requests[1].tool_results[0].text == "…"
 
 `cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). `make conformance` runs
-            each test that takes it on every version. `make test` runs the modules of EACH_VERSION
-            on 2.1.38 and on 2.1.325, and each case of the other modules on one of the two, which
-            a checksum of its name selects. FAIRLEAD_CLI_VERSIONS selects the versions instead,
-            each for all tests (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`).
+            each test that takes it on every version. `make test` runs each case on one of 2.1.38
+            and 2.1.325, and each module on both. FAIRLEAD_CLI_VERSIONS selects the versions
+            instead, each for all tests
+            (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`).
             For one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
             For those that have a feature: `@pytest.mark.only(since="2.1.120")`, or `before=`.
             Tests that do not apply to a version are deselected; no test is skipped.
@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -48,6 +47,7 @@ from fairlead.wire.versions import Span, Version
 from tests.e2e.real_cli.compiled import compiled
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
 from tests.e2e.real_cli.stage import Stage
+from tests.matrix import WHOLE
 
 HERE = Path(__file__).parent
 
@@ -57,23 +57,10 @@ SELECTED = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(
 
 VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *SELECTED)))
 
-EACH_VERSION = frozenset(
-    {
-        "test_config_folder",
-        "test_host_to_cli",
-        "test_interrupts",
-        "test_killed_host",
-        "test_permissions_answers",
-        "test_permissions_modes",
-        "test_permissions_parallel",
-        "test_permissions_request",
-        "test_private",
-        "test_trust",
-        "test_verbatim",
-    }
-)
-"""Modules about safety: what a user approves, what a CLI reads, and how it ends. They always run
-on each version. The other modules would double the time of `make test`."""
+OLD_EVERY = 3
+"""In `make test` the first case of a module and every third after it run on the oldest of the
+default versions, all others on the newest: users have the newest, and it starts in half the CPU
+time. `make conformance` runs all cases on all versions."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -82,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     selected = [item for item in items if _applies(item)]
-    if not SELECTED:
+    if not (SELECTED or WHOLE):
         selected = _one_version_each(selected)
     chosen = set(selected)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
@@ -91,15 +78,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _one_version_each(items: list[pytest.Item]) -> list[pytest.Item]:
     """The items without those that another version of the same case stands for."""
-    versions: dict[str, list[pytest.Item]] = {}
+    modules: dict[Path, dict[str, list[pytest.Item]]] = {}
     for item in items:
-        versions.setdefault(_case(item), []).append(item)
+        modules.setdefault(item.path, {}).setdefault(_case(item), []).append(item)
     chosen = set()
-    for case, same in versions.items():
-        if same[0].path.stem in EACH_VERSION:
-            chosen.update(same)
-        else:
-            chosen.add(same[zlib.crc32(case.encode()) % len(same)])
+    for cases in modules.values():
+        several = 0
+        for same in cases.values():
+            chosen.add(same[-1 if several % OLD_EVERY else 0])
+            several += len(same) > 1
     return [item for item in items if item in chosen]
 
 

@@ -66,6 +66,7 @@ async def test_E31_structured_output_is_checked_and_ends_the_turn(
     assert any('"structured_output"' in line for line in emulated)
 
 
+@pytest.mark.matrix(target="conformance", cases=4)
 @EMULATED
 @pytest.mark.parametrize(
     "wrong",

@@ -103,6 +103,7 @@ async def test_E29_a_hook_that_blocks_is_told_alike(event: str, beside: Beside) 
     )
 
 
+@pytest.mark.matrix(target="conformance")
 @EMULATED
 @pytest.mark.parametrize("error", ["it broke", ""], ids=["fails", "is silent"])
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop"])
@@ -140,6 +141,7 @@ def furnish(home: Path, project: Path) -> None:
     (project / ".mcp.json").write_text(json.dumps(server))
 
 
+@pytest.mark.matrix(target="conformance", cases=4)
 @EMULATED
 @pytest.mark.parametrize(
     "sources", [None, "", "user", "project", "local", "user,project", "project, local"]

@@ -219,6 +219,7 @@ def _agree(case: Case) -> bool:
     return case.ours.behaviour is case.theirs
 
 
+@pytest.mark.matrix(target="conformance", cases=8)
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 async def test_P55_the_cli_decides_as_the_policy_predicts(group: Group, compare: Compare) -> None:
     cases = await compare(group)
@@ -228,6 +229,7 @@ async def test_P55_the_cli_decides_as_the_policy_predicts(group: Group, compare:
     assert len(different) <= len(cases) // 3, "most calls must simply agree"
 
 
+@pytest.mark.matrix(target="conformance", cases=6)
 @pytest.mark.parametrize(
     ("cli", "known"),
     [

@@ -27,6 +27,7 @@ from fairlead.fleet.protocol.envelopes import (
 )
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
+from tests.matrix import examples
 from tests.server.papers import Paper
 from tests.server.robots import Robot
 
@@ -247,7 +248,7 @@ class MirrorMachine(RuleBasedStateMachine):
 
 
 TestMirrorLaw = MirrorMachine.TestCase
-TestMirrorLaw.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestMirrorLaw.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)
 
 
 def test_N12_after_one_beat_every_mirror_equals_its_document() -> None:

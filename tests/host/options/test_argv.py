@@ -36,6 +36,7 @@ from fairlead.host.options.switches import (
 )
 from fairlead.wire.versions import MEASURED, NEWEST_MEASURED, OLDEST, Version
 from tests.host.flag_rows import TABLE
+from tests.matrix import examples
 from tests.wire.recorded import VERSIONS, scenario
 
 DEFAULT = build(Options(), OLDEST)
@@ -348,7 +349,7 @@ def flags_of(option: str) -> set[str]:
     return own | {"extra_flags": {"--x-new"}, "mcp": {"--mcp-config"}}.get(option, set())
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.composite(texts_everywhere)())
 def test_no_text_of_the_caller_becomes_another_flag(fields: dict[str, Any]) -> None:
     for option, value in fields.items():

@@ -34,6 +34,7 @@ from fairlead.host.options.switches import (
 )
 from fairlead.host.process.process import Graces
 from fairlead.wire.versions import Version
+from tests.matrix import examples
 
 ID = "550e8400-e29b-41d4-a716-446655440000"
 
@@ -446,7 +447,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(option=st.sampled_from(sorted({*CHECKS, *GROUPS})), value=ANYTHING)
 def test_any_value_at_all_is_taken_or_refused_with_an_option_error(
     option: str, value: object

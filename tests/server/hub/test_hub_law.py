@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
+from tests.matrix import examples
 from tests.server.papers import Paper
 from tests.server.robots import Robot
 
@@ -170,7 +171,7 @@ class HubMachine(RuleBasedStateMachine):
 
 
 TestHubLaw = HubMachine.TestCase
-TestHubLaw.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestHubLaw.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
 
 
 EVENTS = int(os.environ.get("FAIRLEAD_HUB_EVENTS", "20000"))

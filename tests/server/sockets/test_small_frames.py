@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.server.sockets.small_frames import FrameBoundary, short_text
+from tests.matrix import examples
 from tests.server.conftest import Served
 from tests.server.raw_requests import RawSocket, frame
 
@@ -26,7 +27,7 @@ FRAMES = st.builds(
 
 
 @given(st.lists(FRAMES, max_size=6), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_boundary_is_reached_exactly_where_frames_end(
     frames: list[bytes], data: st.DataObject
 ) -> None:

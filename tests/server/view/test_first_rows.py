@@ -15,6 +15,7 @@ from fairlead.server.view.first_rows import FirstRows
 from fairlead.server.view.session_view import SessionView
 from fairlead.transcript.state.changes import Change, apply
 from fairlead.transcript.state.facts import AnswerHeld, AnswerUndone
+from tests.matrix import examples
 from tests.transcript.story import Story, asks, init, withdraws
 
 
@@ -41,7 +42,7 @@ def happen(story: Story, event: str, number: int) -> list[Change]:
 EVENTS = st.tuples(st.sampled_from(["ask", "ask", "withdraw", "hold", "undo"]), st.integers(0, 9))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(EVENTS, max_size=40), st.integers(1, 4))
 def test_B67_changes_lead_to_the_first_rows(events: list[tuple[str, int]], count: int) -> None:
     story = Story().cli(init())

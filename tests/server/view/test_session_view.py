@@ -21,6 +21,7 @@ from fairlead.transcript import Transcript
 from fairlead.transcript.state.changes import Append, Change, apply, units
 from fairlead.transcript.state.coalesce import coalesce
 from fairlead.transcript.state.model import PromptItem, ToolItem
+from tests.matrix import examples
 from tests.transcript.recordings import all_streams, stream
 from tests.transcript.story import (
     Story,
@@ -37,7 +38,7 @@ from tests.transcript.story import (
     tool_use,
 )
 
-LAW = settings(max_examples=60, deadline=None)
+LAW = settings(max_examples=examples(60), deadline=None)
 SMALL = Limits(
     preview_chars=40, secondary_chars=10, turns_shown=2, settled_shown=2, tasks_shown=2,
     background_shown=2, files_shown=2,

@@ -1,0 +1,123 @@
+"""Long matrices of tests: `make test` runs a slice of each, and another target runs it whole.
+
+    @pytest.mark.matrix(target="faults")
+    @pytest.mark.parametrize("page", PAGES)
+    @pytest.mark.parametrize("width", [1440, 390])
+    async def test_…(page, width): …
+
+The slice of a matrix is a fixed set of its cases in which every value of every parameter occurs at
+least once, so it grows with the longest parameter and not with the product of all. The remaining
+cases are deselected, not skipped. With FAIRLEAD_MATRIX=whole in the environment nothing is
+deselected; `make faults` and `make conformance` set it and run all tests marked with their name.
+
+`matrix(target=…, cases=8)` limits the slice further, to evenly spread cases. That is for long lists
+of cases that another test of `make test` proves in a cheaper way, such as by recordings.
+
+A test that loops over a list, or that generates its cases, asks for its share:
+
+    for flag in share(flags, 4): …            # 4 of the flags, evenly spread, or all of them
+    @settings(max_examples=examples(200))     # 200 in `make faults`, a quarter in `make test`
+
+`share` needs the mark as well. A Hypothesis test is marked for `make faults` by itself.
+`tests/test_matrix.py` checks that no case is lost.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import pytest
+
+__all__ = ["TARGETS", "WHOLE", "check_mark", "deselect", "examples", "share", "slice_of"]
+
+T = TypeVar("T")
+
+WHOLE = os.environ.get("FAIRLEAD_MATRIX") == "whole"
+
+TARGETS = ("conformance", "faults")
+"""Targets of the Makefile that run the matrices marked with their name."""
+
+FEWEST_EXAMPLES = 15
+
+
+def share(cases: Sequence[T], count: int) -> list[T]:
+    """All cases, or in `make test` this many of them, with the first and the last."""
+    if WHOLE or len(cases) <= count:
+        return list(cases)
+    return [cases[number * (len(cases) - 1) // max(count - 1, 1)] for number in range(count)]
+
+
+def examples(count: int) -> int:
+    """How many examples Hypothesis generates for a test that deserves this many."""
+    return count if WHOLE else min(count, max(FEWEST_EXAMPLES, count // 4))
+
+
+def slice_of(cases: Sequence[Mapping[str, Hashable]]) -> list[int]:
+    """The numbers of cases that together have every value of every parameter.
+
+    In each step it takes the case with the most values that no case before it had; of several,
+    the one whose values were taken the least, so that the values of a short parameter alternate.
+    """
+    pairs = [list(case.items()) for case in cases]
+    taken: Counter[tuple[str, Hashable]] = Counter()
+    missing = {pair for case in pairs for pair in case}
+    chosen: list[int] = []
+    while missing:
+        best = max(
+            range(len(pairs)),
+            key=lambda n: (
+                sum(pair in missing for pair in pairs[n]),
+                -sum(taken[pair] for pair in pairs[n]),
+                -n,
+            ),
+        )
+        chosen.append(best)
+        taken.update(pairs[best])
+        missing.difference_update(pairs[best])
+    return sorted(chosen)
+
+
+def check_mark(mark: pytest.Mark, test: str) -> None:
+    """Refuse a mark whose cases no target would run."""
+    if mark.kwargs.get("target") not in TARGETS:
+        raise pytest.UsageError(f"{test}: matrix(target=…) must be one of {', '.join(TARGETS)}")
+
+
+def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slice of each matrix, unless all cases are wanted."""
+    matrices: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        mark = item.get_closest_marker("matrix")
+        if mark is None:
+            if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+                item.add_marker(pytest.mark.matrix(target="faults"))
+            continue
+        check_mark(mark, item.nodeid)
+        matrices.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    if WHOLE:
+        return
+    removed: set[pytest.Item] = set()
+    for cases in matrices.values():
+        chosen = slice_of([_values(item) for item in cases])
+        mark = cases[0].get_closest_marker("matrix")
+        most = mark.kwargs.get("cases") if mark else None
+        kept = set(share(chosen, most) if most else chosen)
+        if kept:  # A test without parameters has one case, which stays.
+            removed.update(item for number, item in enumerate(cases) if number not in kept)
+    if removed:
+        config.hook.pytest_deselected(items=[item for item in items if item in removed])
+        items[:] = [item for item in items if item not in removed]
+
+
+def _values(item: pytest.Item) -> dict[str, Hashable]:
+    """The values of the parameters; the position stands for one that has no short text."""
+    spec: Any = getattr(item, "callspec", None)
+    if spec is None:
+        return {}
+    return {
+        name: value if isinstance(value, (str, int)) else ("number", spec.indices[name])
+        for name, value in spec.params.items()
+    }
