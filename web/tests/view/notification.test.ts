@@ -3,7 +3,7 @@ import type { InboxRow } from "../../src/protocol/lobby.ts";
 import { arrivals, isSeen, noticeFor } from "../../src/view/decisions/alerts/notification.ts";
 
 const row = (part: Partial<InboxRow> = {}): InboxRow => ({
-  id: "s:r", session: "s", session_title: "Fix the test", request_id: "r", kind: "permission", tool_name: "Bash", title: "Bash", at: 1, input_sha256: "", subject: "", reason: "", group: "", held: null, ...part,
+  id: "s:r", session: "s", session_title: "Fix the test", request_id: "r", kind: "permission", tool_name: "Bash", title: "Bash", at: 1, input_sha256: "", subject: "", reason: "", group: "", held: null, node: "", ...part,
 }); // prettier-ignore
 
 test("a notification says who asks for what, and never lets anything be allowed from it", () => {
