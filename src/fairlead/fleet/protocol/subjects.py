@@ -15,7 +15,6 @@ __all__ = [
     "BUCKETS",
     "CUT",
     "LOG_STREAM",
-    "SEARCH",
     "ask",
     "beat",
     "check_token",
@@ -37,9 +36,6 @@ LOG_STREAM = "log"
 
 AUDIT_STREAM = "audit"
 """Pairing, enrolment, moves and revocations; nothing in it can be deleted."""
-
-SEARCH = "fl.search"
-"""A query to all nodes."""
 
 CUT = "fl.cut"
 """Followed by a device's id: the device was revoked."""
@@ -75,7 +71,7 @@ def do(node: str) -> str:
 
 
 def ask(node: str, question: str) -> str:
-    """A question to a node: `open`, `page`, `http`, `piece` or `follow`."""
+    """A question to a node: `open`, `page`, `http`, `piece`, `follow` or `search`."""
     return f"fl.ask.{check_token(node)}.{check_token(question)}"
 
 

@@ -1,0 +1,17 @@
+"""The libraries of a fleet are loaded only by those who use it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "module", ["fairlead", "fairlead.commands.serve", "fairlead.fleet.bus.bus"]
+)
+def test_nats_is_not_loaded_without_a_fleet(module: str) -> None:
+    program = f"import sys, {module}; print([m for m in sys.modules if m.split('.')[0] == 'nats'])"
+    printed = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert printed.strip() == "[]"
