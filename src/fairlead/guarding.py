@@ -25,7 +25,7 @@ from fairlead.permissions.audit import Decider, Outcome, audited
 from fairlead.permissions.audit_log import AuditLog
 from fairlead.permissions.guard import Guard, Verdict
 from fairlead.permissions.model.scopes import Behaviour
-from fairlead.permissions.rules.decisions import Decision as Judgement
+from fairlead.permissions.rules.decisions import Decision as Judgment
 from fairlead.permissions.rules.decisions import Reason, ToolCall
 from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.settings import place_of
@@ -146,13 +146,13 @@ class Guarding:
         request: PermissionRequest,
         allowed: bool,
         decider: Decider,
-        judgement: Judgement | None = None,
+        judgment: Judgment | None = None,
     ) -> None:
         outcome = Outcome.ALLOWED if allowed else Outcome.DENIED
-        await self._record(request, outcome, decider, judgement or _DECIDED_BY_HANDLER)
+        await self._record(request, outcome, decider, judgment or _DECIDED_BY_HANDLER)
 
     async def _record(
-        self, request: PermissionRequest, outcome: Outcome, decider: Decider, judgement: Judgement
+        self, request: PermissionRequest, outcome: Outcome, decider: Decider, judgment: Judgment
     ) -> None:
         if self._audit is None:
             return
@@ -160,7 +160,7 @@ class Guarding:
 
         def append() -> None:
             record = audited(
-                judgement,
+                judgment,
                 at=at,
                 session_id=session_id,
                 request_id=request.id,
@@ -174,6 +174,6 @@ class Guarding:
         await asyncio.to_thread(append)
 
 
-_DECIDED_BY_HANDLER = Judgement(
+_DECIDED_BY_HANDLER = Judgment(
     behaviour=Behaviour.ASK, reason=Reason.NO_RULE, words="a handler of the program decided"
 )

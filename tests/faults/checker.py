@@ -1,4 +1,4 @@
-"""One judgement for every test with faults: was anything lost, doubled, or put in another order?
+"""One judgment for every test with faults: was anything lost, doubled, or put in another order?
 
 For each session: (1) the log counts 1 … N without a hole; (2) whatever any robot saw at a number
 is what the log up to that number gives; (3) each prompt that was accepted is on the CLI's stdin

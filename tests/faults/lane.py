@@ -140,7 +140,7 @@ class Lane:
         await until(what, patience_s)
 
     async def last(self) -> Findings:
-        """Whether the session still works, and the judgement on everything."""
+        """Whether the session still works, and the judgment on everything."""
         server = await self.serve()
         self.meet(server)
         await self.until(lambda: not self.robot.waiting)

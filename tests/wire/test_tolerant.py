@@ -46,7 +46,7 @@ def test_what_fits_is_built_without_a_word() -> None:
     assert problems == []
 
 
-def test_an_unknown_member_keeps_everything_and_its_neighbours_stay_typed() -> None:
+def test_an_unknown_member_keeps_everything_and_its_neighbors_stay_typed() -> None:
     kite = {"type": "kite", "lines": [1, 2]}
     boat, problems = built({"name": "Ida", "gear": [{"type": "oar"}, kite, {"type": "oar"}]})
     assert boat.gear == (Oar(), Strange("kite", kite, ""), Oar())

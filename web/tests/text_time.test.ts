@@ -11,7 +11,7 @@ import { planParts } from "../src/view/markdown/plan_model.ts";
 import { visible, warningFor } from "../src/view/parts/visible.ts";
 import { reportOf } from "../src/view/tools/agent/agent_report.ts";
 import { ansiLines, withoutAnsi } from "../src/view/tools/terminal/ansi.ts";
-import { segments } from "../src/view/tools/diff/diff_colours.ts";
+import { segments } from "../src/view/tools/diff/diff_colors.ts";
 import { countLines, hunksBetween, hunksOfPatch } from "../src/view/tools/diff/diff_model.ts";
 import { askedChange } from "../src/view/tools/edit/patches.ts";
 import { matchesOf } from "../src/view/tools/search/matches.ts";
@@ -51,7 +51,7 @@ const DRAWINGS: Readonly<Record<string, (text: string) => unknown>> = {
   "words that are looked for": (text) => [...finding([{ kind: "text", id: "a", text } as Item], "ab")],
   "a list of things to do": (text) => todosOf(item("TodoWrite", { todos: text.split("").slice(0, 4_000).map((content) => ({ content })) })),
   "a new file": (text) => countLines(askedChange("Write", { file_path: "a", content: text })?.hunks ?? []),
-  "colours of a line": (text) => segments([{ text, changed: false }], [...text].map((letter) => [letter, "a"] as const)),
+  "colors of a line": (text) => segments([{ text, changed: false }], [...text].map((letter) => [letter, "a"] as const)),
 };
 
 test.each(Object.entries(DRAWINGS))("%s is made in linear time", (_name, draw) => {
@@ -91,7 +91,7 @@ test("what hides is drawn with few nodes, and all of it is there", () => {
   expect(runs.map((run) => run.shown).join("")).toHaveLength(64_000 * "aZWSP".length + 2 * 63_000);
 }, 60_000);
 
-test("a line of very many colours has none, and keeps its text", () => {
+test("a line of very many colors has none, and keeps its text", () => {
   hljs.registerLanguage("json", json);
   const code = `{"a": [${"1,".repeat(5_000)}1],\n"b": 2}`;
   const lines = runsOf(hljs.highlight(code, { language: "json" }).value);

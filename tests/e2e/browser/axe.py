@@ -21,7 +21,7 @@ SOURCE = Path(__file__).parents[3] / "web" / "node_modules" / "axe-core" / "axe.
 
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 
-OF_COLOUR = ("color-contrast", "link-in-text-block")
+OF_COLOR = ("color-contrast", "link-in-text-block")
 """The rules that a theme can break; the others are the same in both."""
 
 RUN = """async runOnly => {
@@ -56,7 +56,7 @@ class Report:
             self.violations.append(f"{self._prefix}{state}: wider than the screen")
         self._add(f"{state}, light", await page.evaluate(RUN, {"type": "tag", "values": TAGS}))
         await page.emulate_media(color_scheme="dark")
-        self._add(f"{state}, dark", await page.evaluate(RUN, {"type": "rule", "values": OF_COLOUR}))
+        self._add(f"{state}, dark", await page.evaluate(RUN, {"type": "rule", "values": OF_COLOR}))
         await page.emulate_media(color_scheme="light")
 
     def _add(self, where: str, found: list[dict[str, Any]]) -> None:

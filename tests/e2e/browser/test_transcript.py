@@ -168,7 +168,7 @@ async def test_the_end_of_an_answer_is_said_once_and_no_letter_of_it_before(
     perform: Perform,
 ) -> None:
     desk, puppet = await perform()
-    said = desk.page.get_by_role("status", name="What the agent said last")
+    said = desk.page.get_by_role("status", name="Latest response")
     await puppet.begin_words()
     await puppet.words("It is **do")
     await desk.expect_words("It is do")

@@ -115,7 +115,7 @@ async def test_E23_a_compaction_asked_for_is_told_alike(beside: Beside) -> None:
             "post_tokens",
             "logical_parent_uuid",
             "num_turns",
-        )  # 2.1.38 counts what it summarised
+        )  # 2.1.38 counts what it summarized
         return comparable(lines, host.project, without=without)
 
     flags = ("--replay-user-messages",)

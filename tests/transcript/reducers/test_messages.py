@@ -66,7 +66,7 @@ def test_T70_so_are_unknown_subtypes_blocks_and_requests() -> None:
     assert all(item.data is not None for item in story.items())  # type: ignore[union-attr]
 
 
-def test_T71_noise_on_stdout_is_one_item_for_neighbouring_lines() -> None:
+def test_T71_noise_on_stdout_is_one_item_for_adjacent_lines() -> None:
     story = Story().feed(decode(b"warning: one"), decode(b"two"))
     story.cli(init(), says("hi"))
     story.feed(decode(b"three"))

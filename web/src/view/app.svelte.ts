@@ -81,7 +81,7 @@ export class App {
   typedAhead = "";
   /** Whether the panel on the right is open. */
   panel = $state(true);
-  /** What the changes beside the conversation show, as the query of their page; null if they are closed. */
+  /** What the changes next to the conversation show, as the query of their page; null if they are closed. */
   beside = $state<string | null>(null);
   /** Copies of documents for reading without a server. */
   copies: Copies | null = null;

@@ -1,6 +1,6 @@
 /**
- * An app around one document that nothing changes: an exported file, or a session that is played
- * back. Components read it as always; what they send is refused.
+ * An app for one document that never changes: an exported file, or a session that is played back.
+ * Components read it as usual; what they send is refused.
  */
 import { Drafts } from "../core/drafts.ts";
 import type { Known } from "../core/client.ts";

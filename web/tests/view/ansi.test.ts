@@ -4,18 +4,18 @@ import { ansiLines, withoutAnsi } from "../../src/view/tools/terminal/ansi.ts";
 const first = (text: string) => ansiLines(text)[0]?.map(({ text, look }) => [text, look.fg, look.bold]);
 
 describe("terminal text", () => {
-  test("colours and weights become spans", () => {
+  test("colors and weights become spans", () => {
     expect(first("\x1b[1;32mok\x1b[0m 3 \x1b[31mbad")).toEqual([["ok", "green", true], [" 3 ", null, false], ["bad", "red", false]]);
   });
 
   test.each([
     ["\x1b[38;5;196mx", "#ff0000"], ["\x1b[38;2;1;2;300mx", "#0102ff"], ["\x1b[38;5;9mx", "bright-red"],
     ["\x1b[38;5;244mx", "#808080"], ["\x1b[97mx", "bright-white"], ["\x1b[31m\x1b[39mx", null],
-  ])("%j has the colour %j", (text, colour) => {
-    expect(ansiLines(text)[0]?.[0]?.look.fg).toBe(colour);
+  ])("%j has the color %j", (text, color) => {
+    expect(ansiLines(text)[0]?.[0]?.look.fg).toBe(color);
   });
 
-  test("a colour goes on over the end of a line", () => {
+  test("a color goes on over the end of a line", () => {
     expect(ansiLines("\x1b[33ma\nb").map((line) => line[0]?.look.fg)).toEqual(["yellow", "yellow"]);
   });
 

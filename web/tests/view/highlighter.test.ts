@@ -1,12 +1,12 @@
 /// <reference types="vite/client" />
 /** The worker that colors code: a text that it does not finish costs neither the page nor other texts. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Asked, Coloured } from "../../src/view/code/highlighter.ts";
+import type { Asked, Colored } from "../../src/view/code/highlighter.ts";
 
 /** The browser's Worker, as far as it is used: it answers in order and never finishes "slow". */
 class FakeWorker {
   static all: FakeWorker[] = [];
-  onmessage: ((event: { data: Coloured }) => void) | null = null;
+  onmessage: ((event: { data: Colored }) => void) | null = null;
   onerror: (() => void) | null = null;
   readonly asked: Asked[] = [];
   terminated = false;
@@ -27,7 +27,7 @@ class FakeWorker {
   #work(): void {
     while (!this.terminated && this.asked[0] && this.asked[0].code !== "slow") {
       const { id, code } = this.asked.shift()!;
-      this.onmessage?.({ data: { id, lines: [[[code, "keyword"]]] as unknown as Coloured["lines"] } });
+      this.onmessage?.({ data: { id, lines: [[[code, "keyword"]]] as unknown as Colored["lines"] } });
     }
   }
 }

@@ -10,7 +10,7 @@ test("a notification says who asks for what, and never lets anything be allowed 
   const notice = noticeFor(row());
   expect(notice).toEqual({
     title: "Fix the test",
-    body: "Asks to use Bash. Open it to see the whole and answer.",
+    body: "Asks to use Bash. Open it to see the full request and answer.",
     tag: "s:r",
     session: "s",
   });

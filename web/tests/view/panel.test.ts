@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Item } from "../../src/protocol/transcript.ts";
 import { editsOf } from "../../src/view/panel/file_edits.ts";
 import { deedsFor, serversOf, statusOf } from "../../src/view/panel/mcp_servers.ts";
-import { runsByLine, segments, sidesOf } from "../../src/view/tools/diff/diff_colours.ts";
+import { runsByLine, segments, sidesOf } from "../../src/view/tools/diff/diff_colors.ts";
 import { hunksBetween } from "../../src/view/tools/diff/diff_model.ts";
 
 describe("MCP servers", () => {
@@ -45,7 +45,7 @@ describe("the changes of a file", () => {
   });
 });
 
-describe("colours of a change", () => {
+describe("colors of a change", () => {
   const [hunk] = hunksBetween("let a = 1;\nsame\n", "let a = 2;\nsame\n", true);
   const hunks = [hunk!];
 

@@ -61,7 +61,7 @@ class Compaction:
             problem = {"compact_result": "failed", "compact_error": f"skipped: {self.refused}"}
             parts.output.status(None, **(problem if self._trigger == "manual" else {}))
             return
-        await self._summarise()
+        await self._summarize()
         fields = {"source": "compact", "model": parts.session.model}
         await parts.hooks.run("SessionStart", fields, subject="compact")
         if profile.has_post_compact_hooks:
@@ -93,7 +93,7 @@ class Compaction:
             hooks.stop()
             raise
 
-    async def _summarise(self) -> None:
+    async def _summarize(self) -> None:
         """In the newer version an agent without a type does it; SubagentStop hooks run
         (measured)."""
         parts = self._parts

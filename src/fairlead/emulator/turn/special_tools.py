@@ -41,9 +41,7 @@ def special_tools(parts: TurnParts) -> dict[str, SpecialTool]:
         "ListMcpResourcesTool": lambda use, conversation, figures: parts.resources.list_all(
             use.input
         ),
-        "ReadMcpResourceTool": lambda use, conversation, figures: parts.resources.read(
-            use.input
-        ),
+        "ReadMcpResourceTool": lambda use, conversation, figures: parts.resources.read(use.input),
     }
 
 

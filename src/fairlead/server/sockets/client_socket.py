@@ -2,7 +2,7 @@
 
 The server never waits for a client: messages are queued, and the messages of a client that does not
 read are delayed. Each message counts against the allowance, and the device is checked again before
-the message is processed. Neighbours: `connections` holds all sockets, `flusher` decides what they
+the message is processed. Neighbors: `connections` holds all sockets, `flusher` decides what they
 get, `sockets` and `bridge` process their messages.
 """
 

@@ -1,7 +1,7 @@
 """The WebSocket endpoint of clients: strict decoding, authentication first, no waiting for a client.
 
 The messages of a client are processed in order; only intents run concurrently. The rules are B1 …
-of docs/server.md. Neighbours: `handshake` authenticates, `connections` holds and serves all sockets
+of docs/server.md. Neighbors: `handshake` authenticates, `connections` holds and serves all sockets
 within their limits. Below: `hub` (pure) and the registry (carries out intents). Above: Starlette.
 """
 

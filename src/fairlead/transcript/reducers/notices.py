@@ -209,7 +209,7 @@ def on_notification(fold: Fold, message: Notification) -> None:
 
 
 def on_compact_boundary(fold: Fold, message: CompactBoundary) -> None:
-    """The conversation before this point was summarised."""
+    """The conversation before this point was summarized."""
     fold.memory.compacting = False
     fold.memory.just_compacted = True
     metadata = message.compact_metadata

@@ -1,7 +1,7 @@
 """Rows that stay compressed JSON until one of them is read.
 
 Most rows of a long session are never read again. Read back from a checkpoint, they stay
-packed in parts of neighbours, so that opening such a session costs what is looked at and not
+packed in parts of adjacent rows, so that opening such a session costs what is looked at and not
 what there is. Below: `model`. Above: `document` opens parts, `checkpoint` makes them.
 """
 
@@ -45,7 +45,7 @@ def _decoder(to: str) -> msgspec.json.Decoder[tuple[Any, ...]]:
 
 
 class Packed:
-    """Some neighbouring rows of a list."""
+    """Some adjacent rows of a list."""
 
     __slots__ = ("body", "ids", "to")
 

@@ -1,8 +1,8 @@
-/** Code in pieces of some lines, so that a change at its end is drawn without the rest. Pure. */
+/** Code in pieces of some lines, so that a change at its end does not draw the rest again. Pure. */
 
 export const LINES = 64;
 
-/** Cuts a text that may grow; pieces that are full keep their strings. */
+/** Cuts a text that may grow; complete pieces keep their strings. */
 export class Chunks {
   #code = "";
   #starts: number[] = [0];

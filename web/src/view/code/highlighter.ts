@@ -1,4 +1,4 @@
-/** Asks the worker to colour code; one worker for the page, started when it is first needed. */
+/** Asks the worker to highlight code; one worker for the page, started when it is first needed. */
 import workerAddress from "./highlight.worker.ts?worker&url";
 import { scriptAddress } from "../trusted.ts";
 import type { Run } from "./runs.ts";
@@ -11,7 +11,7 @@ export interface Asked {
   readonly language: string;
 }
 
-export interface Coloured {
+export interface Colored {
   readonly id: number;
   readonly lines: readonly (readonly Run[])[] | null;
 }
@@ -20,11 +20,11 @@ const LONGEST = 400_000;
 /** Most characters of a text; a longer one is shown without colors. */
 
 const PATIENCE_MS = 4_000;
-/** Grammars take square time for some texts; then the worker is ended and the text stays without colours. */
+/** Grammars take quadratic time for some texts; then the worker is ended and the text has no colors. */
 
 const REMEMBERED = 200;
 
-type Lines = Coloured["lines"];
+type Lines = Colored["lines"];
 
 interface Waiting {
   readonly asked: Asked;
@@ -32,13 +32,13 @@ interface Waiting {
 }
 
 const known = new Map<string, Lines>();
-/** In the order they were asked for, which is the order the worker takes them in. */
+/** In the order of the requests, which is the order in which the worker handles them. */
 const waiting = new Map<number, Waiting>();
 let worker: Worker | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let last = 0;
 
-/** Lines of coloured runs; null if the language is not known, or the code too long or too hard to read. */
+/** Lines of highlighted runs; null if the language is unknown, or the code too long or too slow to parse. */
 export function highlight(code: string, language: string | null): Promise<Lines> {
   if (language === null || code.length > LONGEST) return Promise.resolve(null);
   const key = `${language}\0${code}`;
@@ -60,7 +60,7 @@ export function highlight(code: string, language: string | null): Promise<Lines>
 function theWorker(): Worker {
   if (worker === null) {
     worker = new Worker(scriptAddress(workerAddress), { type: "module" });
-    worker.onmessage = (event: MessageEvent<Coloured>) => settle(event.data.id, event.data.lines);
+    worker.onmessage = (event: MessageEvent<Colored>) => settle(event.data.id, event.data.lines);
     worker.onerror = () => {
       for (const id of [...waiting.keys()]) settle(id, null);
     };
@@ -75,7 +75,7 @@ function settle(id: number, lines: Lines): void {
   watch();
 }
 
-/** Give the text that the worker is at some time, and then up; those behind it get a new worker. */
+/** Allow the current text some time, then give up on it; the texts after it get a new worker. */
 function watch(): void {
   clearTimeout(timer);
   const [current] = waiting.keys();

@@ -1,4 +1,4 @@
-/** Which language a name after three backticks or the end of a file's name means. Pure. */
+/** The language for a name after three backticks or for a file name extension. Pure. */
 
 const NAMES: Readonly<Record<string, string>> = {
   bash: "bash", sh: "bash", shell: "bash", zsh: "bash", console: "bash", shellsession: "bash",
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<string, string>> = {
   html: "xml", xml: "xml", svg: "xml", svelte: "xml", vue: "xml", yaml: "yaml", yml: "yaml",
 }; // prettier-ignore
 
-/** The language of a name, or null if it cannot be coloured. */
+/** The language of a name, or null if it cannot be highlighted. */
 export function languageOf(name: string): string | null {
   const word = name.trim().split(/[\s,{]/)[0]?.toLowerCase() ?? "";
   return Object.hasOwn(NAMES, word) ? (NAMES[word] ?? null) : null;

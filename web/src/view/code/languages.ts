@@ -1,4 +1,4 @@
-/** The languages that can be coloured, each loaded when it is first met. */
+/** The languages that can be highlighted, each loaded when it is first needed. */
 import type { LanguageFn } from "highlight.js";
 
 type Loader = () => Promise<{ readonly default: LanguageFn }>;

@@ -1,6 +1,6 @@
 /** The markup of the highlighter as runs of text by line. Pure. */
 
-/** A piece of a line and the class of its colour, as `hljs-keyword`. */
+/** A piece of a line and the class of its color, such as `hljs-keyword`. */
 export type Run = readonly [text: string, name: string];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&#x27;": "'",
 };
 
-/** Each run is a node of the page; a line of more of them, as of minified code, has no colours. */
+/** Each run is a node of the page; a line with more runs, as in minified code, has no colors. */
 const MOST_RUNS = 1_000;
 
 /** The library's markup has spans and entities and nothing else. */

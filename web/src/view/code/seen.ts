@@ -1,11 +1,11 @@
-/** Tells once when something comes near the screen; one observer for the page. */
+/** Reports once when an element comes near the screen; one observer for the page. */
 
 const NEAR = "600px";
 
 const waiting = new Map<Element, () => void>();
 let observer: IntersectionObserver | null = null;
 
-/** Call `act` when the node comes near; gives what forgets about it. */
+/** Call `act` when the node comes near; returns a function that stops observing it. */
 export function whenNear(node: Element, act: () => void): () => void {
   observer ??= new IntersectionObserver(came, { rootMargin: NEAR });
   waiting.set(node, act);

@@ -1,8 +1,8 @@
 /**
- * Markdown that grows: the text as top-level blocks, of which only the open end is read again.
- * A block that is followed by two others cannot change any more and keeps its object, so that
- * nothing that was drawn is drawn again. Code between fences is not read again at all until the
- * fence closes. The whole text is parsed again when it is complete.
+ * Markdown that grows: the text as top-level blocks, of which only the open end is parsed again. A
+ * block that is followed by two others cannot change any more and keeps its object, so that nothing
+ * that was drawn is drawn again. Code between fences is not parsed again at all until the fence
+ * closes. The whole text is parsed again when it is complete.
  */
 import type { MarkedOptions, Token, Tokens } from "marked";
 import { blockTokens } from "./inline.ts";
@@ -23,8 +23,9 @@ const OPEN_BLOCKS = 2;
 const OPTIONS = { gfm: true, breaks: false } as const;
 const WITH_MATH = { ...OPTIONS, extensions: MATH } as const;
 
-/** A fence at the edge of the page, its line complete: what follows is code until it is closed. */
-const FENCE = /^(?=(`{3,}|~{3,}))\1[^\n]*\n/; // All of the fence or nothing: no second try with less of it.
+/** A fence without indentation whose line is complete: what follows is code until it is closed. */
+// The whole fence or nothing: the pattern must not try again with a part of it.
+const FENCE = /^(?=(`{3,}|~{3,}))\1[^\n]*\n/;
 
 export class GrowingMarkdown {
   #text = "";
@@ -35,7 +36,7 @@ export class GrowingMarkdown {
   #weight = 0;
   readonly #options: MarkedOptions;
 
-  /** With `math`, formulas are read as such. */
+  /** With `math`, formulas are parsed. */
   constructor(math = false) {
     this.#options = math ? WITH_MATH : OPTIONS;
   }
@@ -62,7 +63,7 @@ export class GrowingMarkdown {
     this.#frozenLength = 0;
   }
 
-  /** The blocks if all that is new goes into a fence that was open before and still is. */
+  /** The blocks if all new text belongs to a fence that was open before and still is. */
   #longerCode(text: string): readonly Block[] | null {
     const last = this.#blocks.at(-1);
     if (!last?.open || last.token.type !== "code") return null;
@@ -96,7 +97,7 @@ export class GrowingMarkdown {
     ];
   }
 
-  /** Lists and definitions that the cuts have parted come together here. */
+  /** Joins lists and definitions that the cuts have separated. */
   #whole(): readonly Block[] {
     this.#weight = this.#text.length;
     const tokens = lex(this.#text, this.#options);
@@ -106,7 +107,7 @@ export class GrowingMarkdown {
     );
   }
 
-  /** The block that was there before if nothing about it is new. */
+  /** The previous block if nothing about it changed. */
   #same(key: number, token: Token, open: boolean): Block {
     const before = this.#blocks[key];
     if (before && before.raw === token.raw && before.token.type === token.type) {
@@ -116,14 +117,14 @@ export class GrowingMarkdown {
   }
 }
 
-/** Which of the last blocks may still change: nothing before code that has begun. */
+/** Which of the last blocks may still change: none before a code block that has begun. */
 function firstOpen(tokens: readonly Token[]): number {
   const last = tokens.at(-1);
   const fenced = last?.type === "code" && FENCE.test(last.raw);
   return Math.max(0, tokens.length - (fenced ? 1 : OPEN_BLOCKS));
 }
 
-/** Whether code between fences has its closing fence: only then is all of it here. */
+/** Whether code between fences has its closing fence and is therefore complete. */
 export function isFinished(block: Block): boolean {
   const fence = FENCE.exec(block.raw)?.[1];
   if (block.open || fence === undefined) return false;
@@ -131,7 +132,7 @@ export function isFinished(block: Block): boolean {
   return last.startsWith(fence) && last.split("").every((sign) => sign === fence.charAt(0)) && block.raw.trimEnd().includes("\n");
 }
 
-/** A line that ends code begun with such a fence, as far as it has come. */
+/** A line that ends code which began with this fence, or the beginning of such a line. */
 function closes(fence: string): RegExp {
   return new RegExp(`^ {0,3}${fence}[~\`]*[ \\t]*$`, "m");
 }

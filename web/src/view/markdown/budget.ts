@@ -1,19 +1,19 @@
 /**
- * What of Markdown is read and what is shown as the text it is. A model chooses the words, and the
- * parser takes square time for some of them: while it works nothing on the page can be answered.
- * Bounds by counting, so that the same text always looks the same. Pure.
+ * Which Markdown is parsed and which is shown as plain text. A model chooses the text, and the
+ * parser takes quadratic time for some texts: while it runs, the page does not respond. The limits
+ * are counts and not times, so that the same text always looks the same. Pure.
  */
 
 const MOST_TEXT = 256 * 1024;
 const MOST_DEPTH = 50;
-/** Columns before a list or a quote: two for each level. */
+/** Indentation of a list or a quote: two columns for each level. */
 const MOST_INDENT = 2 * MOST_DEPTH;
 const MOST_INLINE = 10_000;
 const MOST_SIGNS = 500;
 const LONGEST_RUN = 1_000;
 const LONGEST_LINE = 500;
 
-/** Whether the blocks of a text can be read: not too much of it, and nested not too deep. */
+/** Whether the blocks of a text can be parsed: it is not too long and not nested too deeply. */
 export function readsBlocks(text: string): boolean {
   if (text.length > MOST_TEXT) return false;
   for (let start = 0; start < text.length; ) {
@@ -38,14 +38,14 @@ export function readsInline(text: string): boolean {
   return true;
 }
 
-/** Whether the end of a growing block is short enough to be looked at sign by sign. */
+/** Whether the end of a growing block is short enough to be examined character by character. */
 export function readsEnd(block: string): boolean {
   return block.length <= MOST_INLINE && !block.split("\n").some((line) => line.length > LONGEST_LINE);
 }
 
 const SIGNS: ReadonlySet<number> = new Set([..."_*~[]()<>`!\\&|$"].map((sign) => sign.charCodeAt(0)));
 
-/** Whether a line begins with more quotes and lists within each other than anybody can see. */
+/** Whether a line begins with more nested quotes and lists than a user could see. */
 function isDeep(text: string, start: number, end: number): boolean {
   let [depth, blanks] = [0, 0];
   for (let at = start; at < end; at += 1) {

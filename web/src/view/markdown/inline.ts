@@ -1,16 +1,16 @@
 /**
- * What stands within the blocks (emphasis, links, code) is read when it is drawn and not before: of
- * a list with a thousand entries that grows by a word, only the last one is read again.
+ * The inline content of blocks (emphasis, links, code) is parsed when it is drawn and not before:
+ * of a list with a thousand entries that grows by a word, only the last entry is parsed again.
  */
 import { Lexer, type MarkedOptions, type Token, type Tokens } from "marked";
 import { readsBlocks, readsInline } from "./budget.ts";
 
 const unread = new WeakMap<readonly Token[], () => void>();
 
-/** The blocks of a text; read what is within one with `within`. */
+/** The blocks of a text; `within` parses the inline content of one of them. */
 export function blockTokens(text: string, options: MarkedOptions): readonly Token[] {
   if (!readsBlocks(text)) return [asItIs(text)];
-  const lexer = new Lexer({ ...options }); // It keeps its tokenizer in the options, and must not share it.
+  const lexer = new Lexer({ ...options }); // It stores its tokenizer in the options, so the options must not be shared.
   const blocks = lexer.blockTokens(text, lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     unread.set(tokens, () => void (readsInline(src) ? lexer.inlineTokens(src, tokens) : tokens.push(plain(src))));
@@ -19,7 +19,7 @@ export function blockTokens(text: string, options: MarkedOptions): readonly Toke
   return blocks;
 }
 
-/** The tokens, read if they were not yet. */
+/** The tokens, parsed if they were not parsed yet. */
 export function within(tokens: readonly Token[]): readonly Token[] {
   const read = unread.get(tokens);
   if (read) {

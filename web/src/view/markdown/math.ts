@@ -9,7 +9,7 @@ export interface MathToken extends Tokens.Generic {
   readonly type: "math";
   readonly raw: string;
   readonly tex: string;
-  /** Whether it has lines of its own. */
+  /** Whether it is a block on its own lines. */
   readonly display: boolean;
 }
 
@@ -17,12 +17,12 @@ const LONGEST = 2_000;
 const LONGEST_INLINE = 200;
 
 const BLOCK_START = /^ {0,3}(?:\$\$|\\\[)/;
-/** Something that a formula has and a word in brackets has not. */
+/** Something that a formula has and a word in brackets does not have. */
 const SIGN = /[\\^_=+*/<>{}|\d-]/;
 const COMMAND = /\\[a-zA-Z]+(?:\{[^{}]*\})?/g;
-/** What a dollar sign may not stand behind: `US$5`, `a$b`. */
+/** What must not precede the dollar sign of a formula: `US$5`, `a$b`. */
 const STICKS = /[\p{L}\p{N}\\$]/u;
-/** In what begins with a digit, a word of its own: `5 (low) and 10`. */
+/** A separate word in a text that begins with a digit: `5 (low) and 10`. */
 const A_WORD = /[\s(][A-Za-z]{2}/;
 const TWO_WORDS = /[A-Za-z]{2}\s+[A-Za-z]{2}/;
 
@@ -34,7 +34,7 @@ function formula(raw: string, tex: string, display: boolean): MathToken {
   return { type: "math", raw, tex: tex.trim(), display };
 }
 
-/** A formula that begins a line and ends one, with no blank line in it. */
+/** A formula from the beginning of a line to the end of a line, without a blank line. */
 function block(src: string): MathToken | undefined {
   const start = BLOCK_START.exec(src)?.[0];
   if (start === undefined) return undefined;
@@ -54,7 +54,7 @@ function blockStart(src: string): number | undefined {
   const end = near.indexOf("\n\n");
   const paragraph = end < 0 ? near : near.slice(0, end);
   for (const { index } of paragraph.matchAll(/\n {0,3}(?:\$\$|\\\[)/g)) {
-    // Only where one really begins: each cut of a paragraph costs as much as a paragraph.
+    // Only where a formula really begins: each cut of a paragraph costs as much as a paragraph.
     if (block(src.slice(index + 1, index + 2 * LONGEST))) return index + 1;
   }
   return undefined;

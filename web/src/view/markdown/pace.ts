@@ -1,4 +1,4 @@
-/** How often Markdown that grows is read: the longer its open end, the more seldom. Pure. */
+/** How often Markdown that grows is parsed: the longer its open end, the less often. Pure. */
 
 const STEPS: readonly (readonly [characters: number, ms: number])[] = [
   [4_000, 0],

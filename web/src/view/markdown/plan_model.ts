@@ -1,6 +1,6 @@
 /**
- * A plan to be judged: where its text is, its parts with the lines they stand on, and what is said
- * about them as one message to the model. Pure.
+ * A plan to approve: where its text is, its parts with their line numbers, and the comments on them
+ * as one message to the model. Pure.
  */
 import { blockTokens } from "./inline.ts";
 import type { Item } from "../../protocol/transcript.ts";

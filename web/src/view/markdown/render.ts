@@ -1,7 +1,7 @@
 /**
- * One block of Markdown as nodes, made one by one from what the parser read. What a model writes is
- * hostile, and no text of it is ever given to the browser as HTML: raw HTML is shown as the text it
- * is, links go only to the web and say where, pictures are never fetched.
+ * One block of Markdown as nodes, created one by one from the parser's tokens. What a model writes
+ * is hostile, and no text of it is ever given to the browser as HTML: raw HTML is shown as text,
+ * links only lead to the web and show their target, images are never loaded.
  *
  * `draw` may be called again with a longer text: what did not change keeps its nodes, so that a
  * selection survives, nothing flickers, and a long list costs no more than its last line.
@@ -25,7 +25,7 @@ const drawn = new WeakMap<Node, readonly Kept[]>();
 
 const SILENT: ReadonlySet<string> = new Set(["space", "def"]);
 
-/** Make a node hold these tokens; what it holds already and has not changed stays. */
+/** Draw these tokens into a node; nodes of unchanged tokens stay. */
 export function draw(parent: Element, given: readonly Token[]): void {
   const tokens = within(given).filter((token) => !SILENT.has(token.type));
   const before = drawn.get(parent) ?? [];
@@ -34,7 +34,7 @@ export function draw(parent: Element, given: readonly Token[]): void {
   drawn.set(parent, after);
 }
 
-/** Draw everything again, for text that looks the same and has another meaning. */
+/** Draw everything again, because the same text has a new meaning. */
 export function redraw(parent: Element, tokens: readonly Token[]): void {
   parent.replaceChildren();
   drawn.delete(parent);
@@ -131,7 +131,7 @@ function made(token: Token): ChildNode {
   }
 }
 
-/** The element of a token that has others in it; null if it is text. */
+/** The element of a token that contains other tokens; null if it is text. */
 function nameOf(token: Token): keyof HTMLElementTagNameMap | null {
   switch (token.type) {
     case "paragraph":
@@ -184,7 +184,7 @@ function fileLink(code: HTMLElement, text: string): HTMLElement {
   return node;
 }
 
-/** A link that says where it leads, or words if it does not lead to the web. */
+/** A link that shows its target, or text if it does not lead to the web. */
 function link(token: Tokens.Link): HTMLElement {
   const address = webAddress(token.href);
   const node = address === null ? element("span", "dead-link") : anchor(address);
@@ -223,7 +223,7 @@ function checkbox(checked: boolean): HTMLInputElement {
   return box;
 }
 
-/** The text of a token that has nothing in it. */
+/** The text of a token that contains no other tokens. */
 function words(token: Token): string {
   if (token.type === "text") return shownDirection(decoded(token["text"] as string));
   if (token.type === "escape") return token["text"] as string;

@@ -1,15 +1,15 @@
 /**
- * The open end of Markdown that grows, made so that the next letters change as little of it as they
- * can: what may become a heading, a table or a fence waits until it is one, emphasis that has begun
- * is closed, and a link that is half there is its words. Only for drawing; nothing is lost. Pure.
+ * The open end of Markdown that grows, changed so that the next characters alter as little of it as
+ * possible: what may become a heading, a table or a fence is hidden until it is one, open emphasis
+ * is closed, and an incomplete link is shown as its text. Only for drawing; nothing is lost. Pure.
  */
 
 import { readsEnd } from "./budget.ts";
 
-/** A last line of nothing but signs, of which the next letter decides what they mean. */
+/** A last line of punctuation only, whose meaning depends on the next character. */
 const SIGNS = /(^|\n)[ \t]*(?:[-+*=#>_~|`:][-+*=#>_~|`: \t]*|\d{1,9}[.)]?)$/;
 
-/** The first lines of what may become a table, with no line of dashes between them yet. */
+/** The first lines of what may become a table, still without its line of dashes. */
 const TABLE_HEAD = /(^|\n)[ \t]*\|[^\n]*(?:\n[ \t]*\|?[ \t:|-]*)?$/;
 
 const LINE_OF_DASHES = /\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n/;
@@ -30,7 +30,7 @@ export function steady(text: string): string {
   return text.slice(0, start) + closed(block);
 }
 
-/** Code without a last line that looks like the beginning of its end. */
+/** Code without a last line that looks like the beginning of its closing fence. */
 export function withoutHalfFence(code: string): string {
   return code.replace(/(^|\n) {0,3}(?:`{1,2}|~{1,2})$/, "$1");
 }
@@ -47,7 +47,7 @@ function isInCode(text: string): boolean {
   return open !== null;
 }
 
-/** A block with its emphasis and code closed, and half a link as its words. */
+/** A block with its emphasis and code closed, and an incomplete link as its text. */
 function closed(block: string): string {
   let text = block.replace(HALF_LINK, "$1");
   const ticks = text.split("`").length - 1;

@@ -1,6 +1,6 @@
 /**
- * A table that may still grow: rows that are drawn stay, only the last one is compared. A very long
- * one shows its beginning until somebody asks for all of it, because every cell takes part in the
+ * A table that may still grow: drawn rows stay, only the last one is compared. A very long table
+ * shows its beginning until the user asks for all of it, because every cell takes part in the
  * layout of every other.
  */
 import type { Token, Tokens } from "marked";
@@ -18,7 +18,7 @@ const SHOWN = 200;
 const drawn = new WeakMap<Element, Drawn>();
 const whole = new WeakSet<Element>();
 
-/** Make the frame hold this table. */
+/** Draw this table into the frame. */
 export function drawTable(frame: HTMLElement, token: Tokens.Table, draw: Draw): void {
   const head = keyOf(token.header) + token.align.join();
   let before = drawn.get(frame);

@@ -1,6 +1,6 @@
 /**
  * Which card shows which tool, by the tool's exact name; any other tool gets the generic card.
- * Tools of MCP servers have names made of three parts, so they are asked for by their beginning.
+ * Tools of MCP servers have names of three parts and are matched by their prefix.
  */
 import { agent } from "./agent/agent.ts";
 import { bash } from "./bash/bash.ts";

@@ -37,7 +37,7 @@ export function noticeFor(row: InboxRow): Notice {
   const what = ASKS[row.kind] ?? `asks to use ${plain(row.title || row.tool_name, WHAT)}`;
   return {
     title: plain(row.session_title, TITLE) || "A session",
-    body: `${what.charAt(0).toUpperCase()}${what.slice(1)}. Open it to see the whole and answer.`,
+    body: `${what.charAt(0).toUpperCase()}${what.slice(1)}. Open it to see the full request and answer.`,
     tag: row.id,
     session: row.session,
   };
@@ -48,7 +48,7 @@ export function arrivals(before: ReadonlySet<string> | null, rows: readonly Inbo
   return before === null ? [] : rows.filter((row) => !before.has(row.id));
 }
 
-/** The tags of pushed notifications of sessions in which nothing waits any more. */
+/** The tags of pushed notifications of sessions that have no open request any more. */
 export function answeredSessions(over: ReadonlySet<string>, rows: readonly InboxRow[]): readonly string[] {
   const waiting = new Set(rows.map((row) => row.session));
   const sessions = [...over].map((id) => id.slice(0, id.indexOf(":")));

@@ -8,7 +8,7 @@ export const agent: ToolCard = {
   label: (item) => textOf(item.input, "subagent_type") || "Subagent",
   plainTarget: true,
   target: (item) => textOf(item.input, "description"),
-  outcome: () => [], // Steps, tokens and time stand in the line of the steps.
+  outcome: () => [], // Steps, tokens and time are in the line of the steps.
   opens: (item) => item.state === "failed",
   body: AgentTool,
 };

@@ -1,4 +1,4 @@
-/** What a subagent reported, without what the CLI adds for the model. Pure. */
+/** The report of a subagent, without the text that the CLI adds for the model. Pure. */
 import { fieldsOf, listOf, textOf } from "../../../core/plain.ts";
 
 const ASIDE = ["<tools-used-before-summary>", "</tools-used-before-summary>"] as const;
@@ -10,7 +10,7 @@ export function reportOf(structured: unknown, result: string): string {
   return withoutAsides(text).trim();
 }
 
-/** One search for each end: many beginnings without an end must not each look through the whole text. */
+/** One search for each end: many beginnings without an end must not each search the whole text. */
 function withoutAsides(text: string): string {
   const [opening, closing] = ASIDE;
   let rest = "";

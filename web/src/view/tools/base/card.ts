@@ -7,7 +7,7 @@ import type { Item, Task, ToolItem } from "../../../protocol/transcript.ts";
 import type { SendIntent } from "../../../core/client.ts";
 import type { IconName } from "../../parts/icons.ts";
 
-/** A word or figure at the end of the line, as `84 lines` or `+2`. */
+/** A word or figure at the end of the line, such as `84 lines` or `+2`. */
 export interface Outcome {
   readonly text: string;
   readonly tone: "plain" | "ok" | "bad" | "run" | "accent";
@@ -16,9 +16,9 @@ export interface Outcome {
 /** What the body of a card is given. It never changes the model: it shows, and sends intents. */
 export interface ToolBodyProps {
   readonly item: ToolItem;
-  /** The session's folder, to show paths below it short. */
+  /** The session's folder; paths below it are shown relative to it. */
   readonly cwd: string | null;
-  /** What a subagent did below this call; empty for other tools. */
+  /** The steps of the subagent that this call started; empty for other tools. */
   readonly children: readonly Item[];
   /** The server's id of the session. */
   readonly session: string;
@@ -27,7 +27,7 @@ export interface ToolBodyProps {
 
 export interface ToolCard {
   readonly icon: IconName;
-  /** The name of the tool as a person reads it; without it the item's own title is taken. */
+  /** The display name of the tool; without it the item's own title is used. */
   readonly label?: (item: ToolItem) => string;
   /** The subject of the call in one line: a path, a command, a question. `tasks` returns the model's list. */
   readonly target: (item: ToolItem, cwd: string | null, tasks: () => readonly Task[]) => string;
@@ -36,9 +36,9 @@ export interface ToolCard {
    * whatever could hide in it made visible.
    */
   readonly plainTarget?: boolean;
-  /** How it came out, in a word or two; the frame adds the time and the state itself. */
+  /** The outcome in a word or two; the frame adds the time and the state. */
   readonly outcome: (item: ToolItem) => readonly Outcome[];
-  /** What a denied call is called; "denied" without it. */
+  /** The label of a denied call; "denied" without it. */
   readonly denied?: string;
   /** Whether the card is open before the user opens or closes it. */
   readonly opens: (item: ToolItem) => boolean;

@@ -1,4 +1,4 @@
-/** What a command left behind, from the shapes the CLI has for it (CLI-1005). Pure. */
+/** The result of a command, from the forms in which the CLI reports it (CLI-1005). Pure. */
 import type { ToolItem } from "../../../protocol/transcript.ts";
 import { fieldsOf, numberOf, textOf } from "../../../core/plain.ts";
 
@@ -6,11 +6,11 @@ export interface BashOutput {
   readonly text: string;
   /** Separate error output; newer CLIs mix it into the output. */
   readonly errors: string;
-  /** Null as long as it runs, and where the CLI does not say. */
+  /** Null while it runs, and if the CLI does not report it. */
   readonly exitCode: number | null;
   readonly interrupted: boolean;
   readonly timedOut: boolean;
-  /** Where the whole output is, if it was too long. */
+  /** The path of the full output, if it was too long. */
   readonly savedAt: string;
   readonly savedSize: number | null;
 }
@@ -34,7 +34,7 @@ export function bashOutput(item: ToolItem): BashOutput {
   };
 }
 
-/** What the CLI says where there was nothing to say. */
+/** The CLI's text for a command without output. */
 function plain(text: string): string {
   return /^\(Bash completed with no output\)\s*$/.test(text) ? "" : text;
 }

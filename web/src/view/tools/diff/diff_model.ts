@@ -7,7 +7,7 @@ import { fieldsOf, listOf, numberOf, textsOf } from "../../../core/plain.ts";
 
 export type LineKind = "same" | "added" | "removed";
 
-/** A piece of a line, and whether it is what changed in it. */
+/** A piece of a line, and whether it changed. */
 export interface Piece {
   readonly text: string;
   readonly changed: boolean;
@@ -15,7 +15,7 @@ export interface Piece {
 
 export interface DiffLine {
   readonly kind: LineKind;
-  /** Its number before, and after; null where it is not. */
+  /** Its number before and after the change; null if it does not exist there. */
   readonly before: number | null;
   readonly after: number | null;
   readonly pieces: readonly Piece[];
@@ -27,7 +27,7 @@ export interface Hunk {
   readonly unlike?: true;
 }
 
-/** Two lines beside each other; null where there is none. */
+/** Two lines side by side; null if there is none. */
 export interface Pair {
   readonly left: DiffLine | null;
   readonly right: DiffLine | null;
@@ -46,20 +46,20 @@ interface RawHunk {
 
 const CONTEXT = 3;
 const TIMEOUT_MS = 120;
-/** A limit for one whole change, because comparing takes square time and a change may have many parts. */
+/** A limit for one whole change, because comparing takes quadratic time and a change may have many parts. */
 const LONGEST_LINE = 2_000;
 /** Most characters of a line whose words are compared. */
 const MOST_PAIRED = 200;
 /** Lines; in longer runs of changed lines no words are compared either. */
 const LEAST_ALIKE = 0.3;
-/** The part of two lines that must be the same for marking words to help the eye. */
+/** The share of two lines that must be equal for marked words to be useful. */
 
 /** The time at which comparing stops for one change. */
 export function compareUntil(): number {
   return performance.now() + TIMEOUT_MS;
 }
 
-/** The hunks of a `structuredPatch`; empty if it is none. */
+/** The hunks of a `structuredPatch`; empty for any other value. */
 export function hunksOfPatch(patch: unknown, until = compareUntil()): readonly Hunk[] {
   const raw = listOf(patch).map((hunk) => ({
     oldStart: numberOf(hunk, "oldStart") ?? 1,
@@ -79,7 +79,7 @@ export function hunksBetween(before: string, after: string, whole = false, until
   return [{ ...numbered(replaced(before, after), until), unlike: true }];
 }
 
-/** A text that was not there before, whole. */
+/** A text that did not exist before, complete. */
 export function hunksOfNew(text: string): readonly Hunk[] {
   return text === "" ? [] : [numbered({ oldStart: 0, newStart: 1, lines: marked(text, "+") }, 0)];
 }
@@ -92,7 +92,7 @@ export function countLines(hunks: readonly Hunk[]): Counts {
   };
 }
 
-/** The lines of a hunk side by side: what was removed left of what came in its place. */
+/** The lines of a hunk side by side: removed lines to the left of the lines that replace them. */
 export function sideBySide(hunk: Hunk): readonly Pair[] {
   const pairs: Pair[] = [];
   for (const group of grouped(hunk.lines)) {
@@ -144,7 +144,7 @@ interface Group {
   readonly same: readonly DiffLine[];
 }
 
-/** Runs of removed lines, the added ones that follow, and the same ones after these. */
+/** Runs of removed lines, the added lines that follow, and the unchanged lines after these. */
 function grouped(lines: readonly DiffLine[]): readonly Group[] {
   const groups: { removed: DiffLine[]; added: DiffLine[]; same: DiffLine[] }[] = [];
   let now: { removed: DiffLine[]; added: DiffLine[]; same: DiffLine[] } | null = null;

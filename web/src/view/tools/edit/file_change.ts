@@ -9,7 +9,7 @@ import { shortPath } from "../generic/generic.ts";
 import { type FileChange, changeOf } from "./patches.ts";
 
 const LONGEST_OPEN = 60;
-/** Lines; longer changes wait to be opened. */
+/** Lines; longer changes are collapsed at first. */
 
 const known = new WeakMap<ToolItem, FileChange | null>();
 

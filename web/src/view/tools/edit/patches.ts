@@ -1,11 +1,11 @@
-/** What a call of a file tool changes: as it was done if that is known, else as it is asked for. Pure. */
+/** What a call of a file tool changes: the change that was made if it is known, else the requested one. Pure. */
 import { compareUntil, type Hunk, hunksBetween, hunksOfNew, hunksOfPatch } from "../diff/diff_model.ts";
 import { fieldsOf, listOf, textOf } from "../../../core/plain.ts";
 
 export interface FileChange {
   readonly path: string;
   readonly hunks: readonly Hunk[];
-  /** Whether the file was not there before. */
+  /** Whether the file did not exist before. */
   readonly created: boolean;
   /** Whether the numbers of the lines are those of the file. */
   readonly numbered: boolean;
@@ -13,7 +13,7 @@ export interface FileChange {
   readonly everywhere: boolean;
 }
 
-/** The change that a tool's input asks for; null if it is no tool that changes a file. */
+/** The change that a tool's input requests; null if the tool does not change files. */
 export function askedChange(tool: string, input: unknown): FileChange | null {
   const path = textOf(input, "file_path");
   const common = { path, created: false, numbered: false, everywhere: false };

@@ -1,4 +1,4 @@
-/** The card for any tool that has none of its own: the input and the result as they are. */
+/** The card for any tool without its own card: the input and the result as they are. */
 import type { ToolItem } from "../../../protocol/transcript.ts";
 import type { Outcome, ToolCard } from "../base/card.ts";
 import { countedLines } from "../../../core/plain.ts";

@@ -36,7 +36,7 @@ function blockOf(block: unknown): McpBlock | null {
   }
 }
 
-/** A picture as messages hold it; MCP itself writes `data` and `mimeType`. */
+/** An image in the form of messages; MCP itself writes `data` and `mimeType`. */
 function picture(block: unknown): unknown {
   if (typeof fieldsOf(block)["source"] === "object") return block;
   return { source: { media_type: textOf(block, "mimeType"), data: textOf(block, "data") } };

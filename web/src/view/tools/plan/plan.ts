@@ -9,7 +9,7 @@ export const plan: ToolCard = {
   target: () => "",
   outcome: (item) => (item.state === "done" ? [{ text: "approved", tone: "ok" }] : []),
   denied: "not approved",
-  // While it waits, the decision shows it. A plan that was sent back stays next to the comment on it.
+  // While it is pending, the decision shows it. A rejected plan stays next to the comment on it.
   opens: (item) => item.state !== "awaiting",
   body: PlanTool,
 };

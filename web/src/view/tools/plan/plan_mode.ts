@@ -1,4 +1,4 @@
-/** The card of the step into plan mode, which has nothing to say but that it was taken. */
+/** The card of the call that enters plan mode, which has no content. */
 import type { ToolCard } from "../base/card.ts";
 import { generic } from "../generic/generic.ts";
 

@@ -26,7 +26,7 @@ function matchOf(line: string): Match {
   return { file: "", line: null, text: line };
 }
 
-/** How many files a result speaks of that is only words, as that of a subagent's search; null if it does not say. */
+/** The number of files in a result that is only text, such as a subagent's search; null if it has none. */
 export function filesTold(result: string): number | null {
   const count = /^Found (\d+) files?\b/.exec(result)?.[1];
   if (count) return Number(count);

@@ -1,4 +1,4 @@
-/** The cards of searches: for names of files, and in them. */
+/** The cards of searches: for file names and in files. */
 import type { ToolItem } from "../../../protocol/transcript.ts";
 import type { Outcome, ToolCard } from "../base/card.ts";
 import { counted, numberOf, textOf, textsOf, fieldsOf } from "../../../core/plain.ts";

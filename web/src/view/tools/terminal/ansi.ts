@@ -1,10 +1,10 @@
 /**
- * What a program wrote for a terminal, as lines of coloured pieces. Colours and weights are kept;
- * everything else a terminal would obey (titles, links, moves of the cursor) is left out. A line
- * that was written over by a carriage return shows what stood there last. Pure.
+ * Terminal output as lines of colored pieces. Colors and weights are kept; everything else a
+ * terminal would obey (titles, links, moves of the cursor) is left out. A line that a carriage
+ * return overwrote shows its last content. Pure.
  */
 
-/** How a piece looks; a colour is a name for our own palette, or `#rrggbb`. */
+/** How a piece looks; a color is a name of the app's palette, or `#rrggbb`. */
 export interface Look {
   readonly fg: string | null;
   readonly bg: string | null;
@@ -27,7 +27,7 @@ const PLAIN: Look = {
 
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 
-// No character fits two neighbouring parts, so that a sequence without an end takes linear time.
+// No character fits two adjacent parts, so that a sequence without an end takes linear time.
 // CSI … final | OSC … (BEL or ST) | DCS, SOS, PM, APC … ST | two-letter escapes
 const ESCAPES =
   // eslint-disable-next-line no-control-regex -- escapes are what this is about
@@ -76,8 +76,8 @@ function changed(before: Look, codes: string): Look {
     const code = numbers[at] ?? 0;
     if (code === 0) look = { ...PLAIN };
     else if (code === 38 || code === 48) {
-      const [colour, used] = extended(numbers.slice(at + 1, at + 5));
-      look[code === 38 ? "fg" : "bg"] = colour;
+      const [color, used] = extended(numbers.slice(at + 1, at + 5));
+      look[code === 38 ? "fg" : "bg"] = color;
       at += used;
     } else Object.assign(look, simple(code));
   }
@@ -98,7 +98,7 @@ const STYLES: Readonly<Record<number, Partial<Look>>> = {
   24: { underline: false }, 27: { inverse: false }, 29: { strike: false }, 39: { fg: null }, 49: { bg: null },
 }; // prettier-ignore
 
-/** `5;n` or `2;r;g;b` after 38 or 48: the colour and how many numbers it took. */
+/** `5;n` or `2;r;g;b` after 38 or 48: the color and how many numbers it took. */
 function extended(rest: readonly number[]): readonly [string | null, number] {
   if (rest[0] === 5) return [indexed(rest[1] ?? 0), 2];
   if (rest[0] !== 2) return [null, 0];

@@ -1,4 +1,4 @@
-/** The list of things to do that a call of a task tool shows or changes. Pure. */
+/** The to-do list that a call of a task tool shows or changes. Pure. */
 import type { Task, ToolItem } from "../../../protocol/transcript.ts";
 import { fieldsOf, listOf, textOf, textsOf } from "../../../core/plain.ts";
 
@@ -13,7 +13,7 @@ export interface Todo {
 
 const STATES = ["pending", "in_progress", "completed", "deleted"] as const;
 
-/** The entries that a call is about; `known` is the list as it is now, for what the call does not say. */
+/** The entries that a call is about; `known` is the current list, for what the call does not contain. */
 export function todosOf(item: ToolItem, known: readonly Task[] = []): readonly Todo[] {
   const input = fieldsOf(item.input);
   const done = fieldsOf(item.structured);

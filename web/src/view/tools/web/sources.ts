@@ -1,4 +1,4 @@
-/** The sources and the words of a search of the web or a fetched page. Pure. */
+/** The sources and the text of a web search or a fetched page. Pure. */
 import { fieldsOf, listOf, textOf } from "../../../core/plain.ts";
 
 export interface Source {
@@ -8,7 +8,7 @@ export interface Source {
 
 const LINKS = /^Links: (\[.*\])$/m;
 
-/** Where it came from: from the structured result, else from the list the CLI prints. */
+/** The sources: from the structured result, else from the list that the CLI prints. */
 export function sourcesOf(structured: unknown, result: string): readonly Source[] {
   const results = listOf(fieldsOf(structured)["results"]);
   const listed = results.flatMap((each) => {

@@ -1,13 +1,13 @@
 /**
- * Colours for the lines of a change: each side is coloured as the text it was or is, then its runs
- * are laid over the pieces that mark what changed. Pure; the worker does the colouring.
+ * Colors for the lines of a change: each side is highlighted as a text of its own, then its runs
+ * are laid over the pieces that mark what changed. Pure; the worker does the highlighting.
  */
 import { lineText, type DiffLine, type Hunk, type Piece } from "./diff_model.ts";
 
-/** A piece of a line and the class of its colour, as the highlighter gives it. */
+/** A piece of a line and the class of its color, as the highlighter gives it. */
 type Run = readonly [text: string, name: string];
 
-/** A piece of a line with its colour's class, and whether it is what changed. */
+/** A piece of a line with its color's class, and whether it is what changed. */
 export interface Segment {
   readonly text: string;
   readonly name: string;
@@ -30,15 +30,15 @@ export function sidesOf(hunks: readonly Hunk[]): { readonly before: Side; readon
   };
 }
 
-/** Which runs belong to which line; empty where the colouring does not fit its text. */
-export function runsByLine(side: Side, coloured: readonly (readonly Run[])[] | null): ReadonlyMap<DiffLine, readonly Run[]> {
+/** The runs of each line; empty if the highlighting does not match the text. */
+export function runsByLine(side: Side, colored: readonly (readonly Run[])[] | null): ReadonlyMap<DiffLine, readonly Run[]> {
   const runs = new Map<DiffLine, readonly Run[]>();
-  if (coloured === null || coloured.length < side.lines.length) return runs;
-  side.lines.forEach((line, at) => runs.set(line, coloured[at] ?? []));
+  if (colored === null || colored.length < side.lines.length) return runs;
+  side.lines.forEach((line, at) => runs.set(line, colored[at] ?? []));
   return runs;
 }
 
-/** The pieces of a line cut where its colours change. */
+/** The pieces of a line cut where its colors change. */
 export function segments(pieces: readonly Piece[], runs: readonly Run[] | undefined): readonly Segment[] {
   if (!runs || runs.map(([text]) => text).join("") !== pieces.map((piece) => piece.text).join("")) {
     return pieces.map(({ text, changed }) => ({ text, name: "", changed }));
