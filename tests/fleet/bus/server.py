@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from fairlead.fleet.bus.certificates import ensure_certificates
-from fairlead.fleet.bus.nats_admin import prepare_store
+from fairlead.fleet.bus.nats_admin import LEASE_S, prepare_store
 from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
 from fairlead.fleet.bus.nats_server import NatsServer, free_port
 from fairlead.fleet.bus.nkey import NodeKey
@@ -75,7 +75,9 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def running_bus(folder: Path, *, count: int = 1) -> AsyncIterator[Ground]:
+async def running_bus(
+    folder: Path, *, count: int = 1, lease_s: int = LEASE_S
+) -> AsyncIterator[Ground]:
     """One server, or a cluster of `count`, with all buckets and streams."""
     ground = Ground(folder)
     program = await find_server()
@@ -93,5 +95,5 @@ async def running_bus(folder: Path, *, count: int = 1) -> AsyncIterator[Ground]:
             ground.servers.append(await stack.enter_async_context(server))
         stack.push_async_callback(ground.close)
         tls = tls_context(ground.certificates.authority)
-        await prepare_store(ground.addresses, ground.admin, tls, replicas=count)
+        await prepare_store(ground.addresses, ground.admin, tls, replicas=count, lease_s=lease_s)
         yield ground

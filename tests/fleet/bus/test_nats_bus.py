@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from fairlead.fleet.bus.bus import Bus
 from tests.fleet.bus.contract import BusContract, Connect
 from tests.fleet.bus.server import Ground, running_bus
 
+SERVERS = (1, 3) if os.environ.get("FAIRLEAD_CLUSTER") else (1,)
+"""`make faults` also runs the suite on a cluster of three."""
 
-@pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with running_bus(tmp_path) as ground:
+
+@pytest.fixture(params=SERVERS, ids=lambda count: f"{count} servers")
+async def ground(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Ground]:
+    async with running_bus(tmp_path, count=request.param) as ground:
         yield ground
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from fairlead.fleet.bus.bus import BusError, BusUnavailable
+from fairlead.fleet.bus.bus import BusError, BusUnavailable, NoAnswer, NoListener
 from fairlead.fleet.bus.nats_link import NatsLink
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.protocol.permissions import ADMIN_INBOX
@@ -25,10 +26,12 @@ LEASE_S = 15
 """Longer than JetStream pauses after the death of a leader (7.9 s in ten measured kills)."""
 
 LOG_DAYS = 14
-ANSWER_S = 10.0
+ANSWER_S = 5.0
+READY_S = 60.0
 CONNECT_S = 20.0
 NANO = 1_000_000_000
 EXISTS = 10058
+NOT_READY = 503
 
 
 async def prepare_store(
@@ -38,6 +41,7 @@ async def prepare_store(
     *,
     replicas: int = 1,
     log_bytes: int = 4 * 1024**3,
+    lease_s: int = LEASE_S,
 ) -> None:
     """Create what is missing and bring the rest up to date."""
     connected = asyncio.Event()
@@ -53,13 +57,13 @@ async def prepare_store(
     link.start()
     try:
         await _wait(link, connected)
-        for config in _configs(replicas, log_bytes):
+        for config in _configs(replicas, log_bytes, lease_s):
             await _ensure(link, config)
     finally:
         await link.close()
 
 
-def _configs(replicas: int, log_bytes: int) -> list[dict[str, Any]]:
+def _configs(replicas: int, log_bytes: int, lease_s: int) -> list[dict[str, Any]]:
     common = {"num_replicas": replicas, "storage": "file", "allow_direct": True}
     buckets: list[dict[str, Any]] = [
         {
@@ -69,8 +73,8 @@ def _configs(replicas: int, log_bytes: int) -> list[dict[str, Any]]:
             "max_msgs_per_subject": 1,
             "discard": "new",
             "deny_delete": True,
-            "duplicate_window": LEASE_S * NANO,
-            "max_age": LEASE_S * NANO if name == "lease" else 0,
+            "duplicate_window": lease_s * NANO,
+            "max_age": lease_s * NANO if name == "lease" else 0,
             "max_msg_size": 256 * 1024,
             "republish": {"src": f"$KV.{name}.>", "dest": f"fl.kv.{name}.>"},
         }
@@ -105,14 +109,25 @@ async def _wait(link: NatsLink, connected: asyncio.Event) -> None:
 
 async def _ensure(link: NatsLink, config: dict[str, Any]) -> None:
     name = config["name"]
-    answer = await link.request(
-        f"$JS.API.STREAM.CREATE.{name}", msgspec.json.encode(config), ANSWER_S
-    )
-    problem = msgspec.json.decode(answer.data).get("error")
+    problem = await _call(link, f"STREAM.CREATE.{name}", config)
     if problem is not None and problem.get("err_code") == EXISTS:
-        answer = await link.request(
-            f"$JS.API.STREAM.UPDATE.{name}", msgspec.json.encode(config), ANSWER_S
-        )
-        problem = msgspec.json.decode(answer.data).get("error")
+        problem = await _call(link, f"STREAM.UPDATE.{name}", config)
     if problem is not None:
         raise BusError(f"The bus cannot store {name}: {problem.get('description')}.")
+
+
+async def _call(link: NatsLink, call: str, config: dict[str, Any]) -> dict[str, Any] | None:
+    """The error of a call. A cluster that has no leader yet does not answer, so ask again."""
+    deadline = time.monotonic() + READY_S
+    while True:
+        try:
+            answer = await link.request(f"$JS.API.{call}", msgspec.json.encode(config), ANSWER_S)
+        except (NoAnswer, NoListener):
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(0.2)
+            continue
+        problem: dict[str, Any] | None = msgspec.json.decode(answer.data).get("error")
+        if problem is None or problem.get("code") != NOT_READY or time.monotonic() > deadline:
+            return problem
+        await asyncio.sleep(0.2)

@@ -157,8 +157,10 @@ class NatsLink:
         subscription = LinkSubscription(self, subject, handler)
         self.subscriptions[subscription] = None
         if self._client is not None:
+            # Until the server has it, so that nothing that is sent after this is missed. A silent
+            # server is given up meanwhile.
             with contextlib.suppress(NatsError, OSError, TimeoutError):
-                async with asyncio.timeout(FLUSH_S):
+                async with asyncio.timeout(2 * SILENT_S):
                     await self._attach(self._client, subscription)
                     await self._client.flush()
         return subscription
