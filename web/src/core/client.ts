@@ -14,7 +14,8 @@ import { type DeviceKey, Login } from "./login.ts";
 import { Outbox, type Waiting } from "./outbox.ts";
 import type { TextStore, Timer, World } from "./world.ts";
 
-export type SendIntent = (intent: Intent) => Promise<IntentResult>;
+/** `node` is the machine of a fleet that carries out an intent without a session. */
+export type SendIntent = (intent: Intent, node?: string) => Promise<IntentResult>;
 
 /** Everything that the view shows, as one value that is replaced at each change. */
 export interface Known {
@@ -145,8 +146,8 @@ export class Client {
   }
 
   /** Send an intent; it is stored until the server answers, even if the socket is lost or the page reloads. */
-  readonly send: SendIntent = (intent) => {
-    const { message, answer } = this.#outbox.put(intent, this.#world.now());
+  readonly send: SendIntent = (intent, node) => {
+    const { message, answer } = this.#outbox.put(intent, this.#world.now(), node);
     this.#set({ outbox: this.#outbox.waiting });
     this.#connection.send(message);
     return answer;

@@ -11,6 +11,8 @@ export interface Waiting {
   readonly n: number;
   readonly intent: Intent;
   readonly at: number;
+  /** In a fleet: the machine that carries out an intent without a session. */
+  readonly node?: string;
 }
 
 interface Stored {
@@ -37,13 +39,13 @@ export class Outbox {
   }
 
   /** Add an intent: assign its number and store it. */
-  put(intent: Intent, at: number): { message: SendIntent; answer: Promise<IntentResult> } {
+  put(intent: Intent, at: number, node = ""): { message: SendIntent; answer: Promise<IntentResult> } {
     const n = this.#next;
     this.#next += 1;
-    this.#waiting = [...this.#waiting.filter((waiting) => !replaces(intent, waiting)), { n, intent, at }];
+    this.#waiting = [...this.#waiting.filter((waiting) => !replaces(intent, waiting)), { n, intent, at, ...(node ? { node } : {}) }];
     this.#write();
     const answer = new Promise<IntentResult>((resolve) => this.#answers.set(n, resolve));
-    return { message: { type: "intent", n, intent }, answer };
+    return { message: messageOf({ n, intent, at, node }), answer };
   }
 
   /** Remove an intent that the server answered; returns the intent if it was in the outbox. */
@@ -65,7 +67,7 @@ export class Outbox {
       this.#next = lastIntent + 1;
       this.#write();
     }
-    return this.#waiting.map(({ n, intent }) => ({ type: "intent", n, intent }));
+    return this.#waiting.map(messageOf);
   }
 
   #read(): void {
@@ -84,6 +86,11 @@ export class Outbox {
     const stored: Stored = { next: this.#next, waiting: this.#waiting };
     this.#keep.set(this.#name, JSON.stringify(stored));
   }
+}
+
+/** A server outside a fleet may be older and refuse a field that it does not know. */
+function messageOf({ n, intent, node }: Waiting): SendIntent {
+  return { type: "intent", n, intent, ...(node ? { node } : {}) };
 }
 
 /** Only the last draft of a session counts, however long the client was offline. */

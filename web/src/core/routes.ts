@@ -1,7 +1,7 @@
 /** The current page and its address, so that reload and back work. Pure. */
 
 /** The pages besides sessions; their query selects what they show. */
-export const PAGES = ["board", "sessions", "search", "usage", "devices", "settings", "keys", "help"] as const;
+export const PAGES = ["board", "sessions", "search", "usage", "machines", "devices", "settings", "keys", "help"] as const;
 
 export type PageName = (typeof PAGES)[number];
 

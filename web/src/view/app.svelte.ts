@@ -7,7 +7,7 @@ import type { Intent } from "../protocol/intents.ts";
 import type { IntentResult } from "../protocol/messages.ts";
 import type { Client, Known, SendIntent } from "../core/client.ts";
 import type { Followed, Transcript } from "../core/documents.ts";
-import type { SessionRow } from "../protocol/lobby.ts";
+import type { NodeRow, SessionRow } from "../protocol/lobby.ts";
 import type { Drafts } from "../core/drafts.ts";
 import { rememberedQuestion, trustQuestion, type TrustChoice, type TrustQuestion } from "../core/trust.ts";
 import { offerOf, type ResumeOffer } from "../core/resume_offers.ts";
@@ -57,6 +57,8 @@ export class App {
   readonly link = $derived(this.known.link);
   readonly outbox = $derived(this.known.outbox);
   readonly missing = $derived(this.known.missing);
+  /** The machines of a fleet; an older copy of the lobby has none. */
+  readonly machines = $derived<readonly NodeRow[]>(this.known.lobby?.nodes ?? []);
   readonly role = $derived(this.known.welcome?.role ?? storedRole());
   readonly #rows = $derived<readonly SessionRow[]>(this.known.lobby?.sessions ?? []);
   readonly sessions = $derived(this.#rows.filter((row) => !row.deleting));
@@ -101,6 +103,11 @@ export class App {
     return this.sessions.find((row) => row.id === id) ?? null;
   }
 
+  /** The machine with a folder in which a session works; empty outside a fleet. */
+  machineAt(folder: string): string {
+    return this.#rows.find((row) => row.cwd === folder || row.worktree?.path === folder || row.worktree?.repository === folder)?.node ?? "";
+  }
+
   document(id: string): Followed | null {
     return this.known.documents.get(id) ?? null;
   }
@@ -136,34 +143,34 @@ export class App {
   }
 
   /** Send an intent; asks the user first if the project needs a trust answer. */
-  readonly send: SendIntent = async (intent) => {
-    const result = await this.#source.send(intent);
+  readonly send: SendIntent = async (intent, node) => {
+    const result = await this.#source.send(intent, node);
     const question = trustQuestion(result);
     if (question === null) return result;
-    const answered = await this.#ask(question);
+    const answered = await this.#ask(question, node);
     if (answered === null) return result;
     // The files may change again before the session starts: then the user is asked again.
-    return answered.ok ? this.send(intent) : answered;
+    return answered.ok ? this.send(intent, node) : answered;
   };
 
   /** Show what a project's own files run and the stored answer, and let the user answer again. */
-  async reviewPrograms(cwd: string, profile: string): Promise<void> {
-    const result = await this.#source.send({ kind: "project_programs", cwd, profile: profile || null });
+  async reviewPrograms(cwd: string, profile: string, node = ""): Promise<void> {
+    const result = await this.#source.send({ kind: "project_programs", cwd, profile: profile || null }, node);
     const question = rememberedQuestion(result);
     if (question === null) {
       if (result.ok) this.say("No file of this project runs or allows anything by itself.");
       return;
     }
-    const answered = await this.#ask(question);
+    const answered = await this.#ask(question, node);
     if (answered?.ok) this.say("Applies the next time a session starts in this folder.");
   }
 
   /** Ask the user; null if they cancel, otherwise the server's result for their answer. */
-  async #ask(question: TrustQuestion): Promise<IntentResult | null> {
+  async #ask(question: TrustQuestion, node = ""): Promise<IntentResult | null> {
     const choice = await new Promise<TrustChoice | null>((answer) => (this.trusting = { question, answer }));
     this.trusting = null;
     if (choice === null) return null;
-    return this.#source.send({ kind: "trust_project", cwd: question.folder, digest: question.digest, choice });
+    return this.#source.send({ kind: "trust_project", cwd: question.folder, digest: question.digest, choice }, node);
   }
 
   /** What a project's own files would run, while the user is asked about it. */

@@ -2,6 +2,7 @@
  * Asks the server what the @ mentions of a text would attach, while the user types: only the last text
  * counts, and the last answer is shown until the next one, so that the chips do not flicker.
  */
+import { onMachine } from "../../core/machines.ts";
 import type { App } from "../app.svelte.ts";
 
 export interface Mentioned {
@@ -15,7 +16,7 @@ export interface Mentioned {
 }
 
 /** Where the text would be sent. */
-export type Place = { readonly session: string } | { readonly cwd: string };
+export type Place = { readonly session: string } | { readonly cwd: string; readonly node?: string };
 
 const PAUSE_MS = 120;
 
@@ -27,6 +28,7 @@ export class MentionLook {
   /** Whether the server has not answered for the last text. */
   looking = $state(false);
   #asked = "";
+  #node = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #going: AbortController | null = null;
   readonly #app: App;
@@ -36,8 +38,10 @@ export class MentionLook {
   }
 
   look(text: string, place: Place): void {
-    const asked = /@\S/.test(text) ? JSON.stringify({ text, ...place }) : "";
-    if (asked === this.#asked) return;
+    const { node = "", ...where } = { node: "", ...place };
+    const asked = /@\S/.test(text) ? JSON.stringify({ text, ...where }) : "";
+    if (asked === this.#asked && node === this.#node) return;
+    this.#node = node;
     this.#asked = asked;
     clearTimeout(this.#timer);
     this.#going?.abort();
@@ -51,7 +55,7 @@ export class MentionLook {
   async #ask(asked: string): Promise<void> {
     const going = (this.#going = new AbortController());
     try {
-      const response = await this.#app.call("/api/mentions", { method: "POST", body: asked, signal: going.signal });
+      const response = await this.#app.call(`/api/mentions${onMachine(this.#node).replace("&", "?")}`, { method: "POST", body: asked, signal: going.signal });
       const body = (await response.json()) as { mentions?: readonly Mentioned[]; whole?: boolean };
       if (asked !== this.#asked) return;
       this.failed = !response.ok;

@@ -13,7 +13,7 @@ export interface Started {
 }
 
 /** Make a worktree for each variant and start its session; stops at the first problem. */
-export async function startInWorktrees(app: App, intent: NewSession, wish: WorktreeWish): Promise<Started> {
+export async function startInWorktrees(app: App, intent: NewSession, wish: WorktreeWish, node = ""): Promise<Started> {
   const name = intent.title || intent.prompt || "session";
   const all = [{ model: intent.model ?? "", effort: intent.effort ?? "" }, ...wish.variants];
   const tag = all.length > 1 ? variantsTag(name, Date.now()) : null;
@@ -23,7 +23,7 @@ export async function startInWorktrees(app: App, intent: NewSession, wish: Workt
     const effort = variant.effort || intent.effort || null;
     const label = [model, effort].filter(Boolean).join(" · ");
     const title = tag === null ? intent.title : `${name.slice(0, 60)}${label ? ` (${label})` : ` (${sessions.length + 1})`}`;
-    const result = await startOne(app, { ...intent, model, effort, title: title ?? null }, name, wish.base);
+    const result = await startOne(app, { ...intent, model, effort, title: title ?? null }, name, wish.base, node);
     const id = result.result["session"];
     if (!result.ok || typeof id !== "string") return { sessions, tag, problem: result.message ?? "The server refused that." };
     sessions.push(id);
@@ -32,8 +32,8 @@ export async function startInWorktrees(app: App, intent: NewSession, wish: Workt
   return { sessions, tag, problem: "" };
 }
 
-async function startOne(app: App, intent: NewSession, name: string, base: string): Promise<IntentResult> {
-  const made = await app.send({ kind: "add_worktree", cwd: intent.cwd, name: name.slice(0, 200), base });
+async function startOne(app: App, intent: NewSession, name: string, base: string, node: string): Promise<IntentResult> {
+  const made = await app.send({ kind: "add_worktree", cwd: intent.cwd, name: name.slice(0, 200), base }, node);
   if (!made.ok) return made;
-  return app.send({ ...intent, cwd: String(made.result["cwd"]), worktree_base: String(made.result["base"]), continue_latest: false });
+  return app.send({ ...intent, cwd: String(made.result["cwd"]), worktree_base: String(made.result["base"]), continue_latest: false }, node);
 }
