@@ -14,7 +14,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,7 @@ from fairlead.server.worktree_settings import WorktreeSettings
 from fairlead.wire.config_folder import projects_folder
 from fairlead.wire.versions import Version
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["Attach", "add_arguments", "address_of_arguments", "run"]
 
 
 EVERYWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}
@@ -136,15 +137,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(model=None, permission_mode="default", resume=None, record=None, cwd=None)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C; returns the exit code."""
+Attach = Callable[[Service], AbstractAsyncContextManager[None]]
+"""Connects a server to something else while it runs."""
+
+
+def run(arguments: argparse.Namespace, attach: Attach | None = None) -> int:
+    """Serve until Ctrl-C; returns the exit code. `attach` is for `fairlead node`."""
     check_tls(arguments.certificate, arguments.key)
     arguments.root = [check_root(root) for root in arguments.root]
     arguments.data = arguments.data or default_data_folder()
     settings = read_settings(arguments.data)
     apply_settings(arguments, settings)
     arguments.profiles = settings.profiles
-    address = _address(arguments)  # A refused address must leave no data folder behind.
+    address = address_of_arguments(arguments)  # A refused address must leave no data folder behind.
     arguments.passed = passed_variables(arguments.pass_env, os.environ)
     for name in unset_variables(arguments.pass_env, os.environ):
         print(
@@ -156,10 +161,11 @@ def run(arguments: argparse.Namespace) -> int:
     # milliseconds for it each time while the event loop is busy.
     sys.setswitchinterval(SWITCH_S)
     hide_memory()
-    return asyncio.run(_serve(arguments, address))
+    return asyncio.run(_serve(arguments, address, attach))
 
 
-def _address(arguments: argparse.Namespace) -> Address:
+def address_of_arguments(arguments: argparse.Namespace) -> Address:
+    """Where to listen, and which names to accept."""
     return Address(
         host=arguments.host,
         port=arguments.port,
@@ -172,7 +178,7 @@ def _address(arguments: argparse.Namespace) -> Address:
     )
 
 
-async def _serve(arguments: argparse.Namespace, address: Address) -> int:
+async def _serve(arguments: argparse.Namespace, address: Address, attach: Attach | None) -> int:
     data: Path = arguments.data
     demo = _demo_folder(data)
     async with choose(arguments, fall_back_to_demo=True, demo_folder=demo) as agent:
@@ -208,7 +214,10 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
                 ):
                     if typing:
                         print(Style().dim("          Press Enter for a fresh link."), flush=True)
-                    async with owner_channel(data, service.launch_link):
+                    async with (
+                        owner_channel(data, service.launch_link),
+                        attach(service) if attach is not None else contextlib.nullcontext(),
+                    ):
                         await service.run()
             sweeping.cancel()
     return 0

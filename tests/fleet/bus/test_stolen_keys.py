@@ -235,8 +235,8 @@ async def test_N14_every_attack_with_a_stolen_gateway_key_is_refused(
     await watch.honest_work()
     b = victim.id
     sent = [
-        *(f"fl.live.{b}.s", f"fl.lobby.{b}", f"fl.beat.{b}", f"fl.log.{b}.s", f"fl.audit.{b}"),
-        *(f"$KV.lease.{b}", f"$KV.rows.{b}.s", f"fl.here.{other}", f"fl.audit.{other}"),
+        *(f"fl.live.{b}.s", f"fl.lobby.{b}", f"fl.beat.{b}", f"fl.log.{b}.s"),
+        *(f"$KV.lease.{b}", f"$KV.rows.{b}.s", f"fl.here.{other}"),
         *("fl.kv.people.device", f"_INBOX.{other}.x", "_R_.x.y"),
     ]
     people = API + "DIRECT.GET.KV_clients.$KV.clients.evil"

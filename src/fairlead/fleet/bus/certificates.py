@@ -38,6 +38,7 @@ class BusCertificates:
 def ensure_certificates(folder: Path, names: Sequence[str]) -> BusCertificates:
     """The certificates in a folder, for a server with these names; made if they are missing,
     name other machines, or soon expire."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = BusCertificates(folder)
     if not (files.authority.exists() and files.authority_key.exists()):
         _make_authority(files)

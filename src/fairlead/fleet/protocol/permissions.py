@@ -53,12 +53,11 @@ class Lists(Struct, frozen=True):
 def node_lists(node: str) -> Lists:
     """What a node may send and hear, within its account."""
     return Lists(
-        publish=(*_offered_streams(node), *_node_services(node), f"fl.self.{node}"),
+        publish=(*_offered_streams(node), *_node_services(node)),
         subscribe=(
             *_offered_services(node),
             *(f"fl.kv.{name}.>" for name in NODE_READS),
             "fl.cut.*",
-            f"fl.self.{node}",
             f"_INBOX.{node}.>",
         ),
     )
@@ -69,12 +68,10 @@ def gateway_lists(gateway: str) -> Lists:
     return Lists(
         publish=(
             *("fl.do.*", "fl.ask.*.*", "fl.cut.*", f"fl.here.{gateway}"),
-            *_gateway_services(gateway),
-            f"fl.self.{gateway}",
+            *_gateway_services(),
         ),
         subscribe=(
             *("fl.live.*.*", "fl.lobby.*", "fl.beat.*", "fl.here.*", "fl.cut.*", "fl.kv.>"),
-            f"fl.self.{gateway}",
             f"_INBOX.{gateway}.>",
         ),
     )
@@ -91,7 +88,7 @@ def render_accounts(
         [
             "accounts {",
             f"  SYS {{ {system_user} }}",
-            *_store(admin, gateways, nodes),
+            *_store(admin, nodes),
             *_gateways(gateways, nodes),
             *(line for node in nodes for line in _node(node)),
             "}",
@@ -101,11 +98,10 @@ def render_accounts(
     )
 
 
-def _store(admin: str, gateways: Sequence[Member], nodes: Sequence[Member]) -> list[str]:
+def _store(admin: str, nodes: Sequence[Member]) -> list[str]:
     all_nodes = [_account(node.id) for node in nodes]
     exports = [
-        *(_service_export(subject, [GATEWAYS]) for subject in _gateway_store_services()),
-        *(_service_export(f"fl.audit.{each.id}", [GATEWAYS]) for each in gateways),
+        *(_service_export(subject, [GATEWAYS]) for subject in _gateway_services()),
         _stream_export("fl.kv.>", [GATEWAYS]),
     ]
     for node in nodes:
@@ -128,8 +124,7 @@ def _store(admin: str, gateways: Sequence[Member], nodes: Sequence[Member]) -> l
 
 def _gateways(gateways: Sequence[Member], nodes: Sequence[Member]) -> list[str]:
     imports = [
-        *(_service_import(STORE, subject) for subject in _gateway_store_services()),
-        *(_service_import(STORE, f"fl.audit.{each.id}") for each in gateways),
+        *(_service_import(STORE, subject) for subject in _gateway_services()),
         _stream_import(STORE, "fl.kv.>"),
     ]
     for node in nodes:
@@ -196,17 +191,14 @@ def _shared_services() -> tuple[str, ...]:
     )
 
 
-def _gateway_store_services() -> tuple[str, ...]:
+def _gateway_services() -> tuple[str, ...]:
     streams = (*(f"KV_{name}" for name in BUCKETS), LOG_STREAM, AUDIT_STREAM)
     return (
+        "fl.audit.*",
         *(f"$KV.{name}.>" for name in GATEWAY_WRITES),
         *(f"$JS.API.DIRECT.GET.{name}" for name in streams),
         *(f"$JS.API.DIRECT.GET.{name}.>" for name in streams),
     )
-
-
-def _gateway_services(gateway: str) -> tuple[str, ...]:
-    return (*_gateway_store_services(), f"fl.audit.{gateway}")
 
 
 def _is_shared(export: str) -> bool:

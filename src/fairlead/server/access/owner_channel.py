@@ -11,18 +11,20 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import socket
-import struct
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fairlead.errors import UsageError
+from fairlead.server.access.local_socket import is_own_user, listen_for_owner, short_path
 
 __all__ = ["SOCKET", "NoServer", "ask_for_link", "owner_channel"]
 
 log = logging.getLogger("fairlead")
+
+MakeLink = Callable[[str], str | Awaitable[str]]
+"""Creates a link for a role."""
 
 SOCKET = "owner.sock"
 LINE_BYTES = 256
@@ -37,7 +39,7 @@ class NoServer(UsageError):
 
 
 @asynccontextmanager
-async def owner_channel(data: Path, link: Callable[[str], str]) -> AsyncIterator[None]:
+async def owner_channel(data: Path, link: MakeLink) -> AsyncIterator[None]:
     """Answer callers with links while the block runs; `link` creates one for a role."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -50,8 +52,9 @@ async def owner_channel(data: Path, link: Callable[[str], str]) -> AsyncIterator
         finally:
             writer.close()
 
-    listener = _listen(data)
+    listener = listen_for_owner(data / SOCKET)
     if listener is None:
+        log.warning("`fairlead link` will not work in %s", data)
         yield
         return
     async with await asyncio.start_unix_server(answer, sock=listener, limit=LINE_BYTES):
@@ -62,20 +65,21 @@ async def owner_channel(data: Path, link: Callable[[str], str]) -> AsyncIterator
 
 
 async def _reply(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, link: Callable[[str], str]
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, link: MakeLink
 ) -> dict[str, str]:
-    if not _is_own_user(writer.get_extra_info("socket")):
+    if not is_own_user(writer.get_extra_info("socket")):
         return {"error": "Only the user who runs the server can get a link."}
     role = (await reader.readline()).decode("utf-8", "replace").strip()
     try:
-        return {"link": link(role)}
+        made = link(role)
+        return {"link": made if isinstance(made, str) else await made}
     except UsageError as problem:
         return {"error": str(problem)}
 
 
 def ask_for_link(data: Path, role: str) -> str:
     """A new link of the server that uses this data folder; raises `NoServer` or `UsageError`."""
-    with _short_path(data) as folder, socket.socket(socket.AF_UNIX) as caller:
+    with short_path(data) as folder, socket.socket(socket.AF_UNIX) as caller:
         caller.settimeout(WAIT_S)
         try:
             caller.connect(f"{folder}/{SOCKET}")
@@ -94,50 +98,3 @@ def ask_for_link(data: Path, role: str) -> str:
     if "link" not in reply:
         raise UsageError(str(reply.get("error", "The server did not answer. Try again.")))
     return str(reply["link"])
-
-
-def _listen(data: Path) -> socket.socket | None:
-    """The socket in the data folder; None on a file system without sockets."""
-    path = data / SOCKET
-    listener = socket.socket(socket.AF_UNIX)
-    previous = os.umask(0o177)
-    try:
-        # A server that was killed left it: this process holds the lock of the folder.
-        path.unlink(missing_ok=True)
-        with _short_path(data) as folder:
-            listener.bind(f"{folder}/{SOCKET}")
-        return listener
-    except OSError as problem:
-        listener.close()
-        log.warning("`fairlead link` will not work: %s", problem)
-        return None
-    finally:
-        os.umask(previous)
-
-
-@contextmanager
-def _short_path(folder: Path) -> Iterator[str]:
-    """A path of the folder that fits into the 108 bytes of a socket address."""
-    plain = str(folder.absolute())
-    if len(os.fsencode(plain)) < 80 or not os.path.isdir("/proc/self/fd"):
-        yield plain
-        return
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        yield plain
-        return
-    try:
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
-
-
-def _is_own_user(connection: socket.socket) -> bool:
-    """Whether the caller is the user of this process; without SO_PEERCRED the file mode decides."""
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        return True
-    size = struct.calcsize("3i")
-    _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, size))
-    return bool(user == os.getuid())

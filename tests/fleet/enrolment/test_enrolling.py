@@ -1,0 +1,197 @@
+"""Joining a fleet and leaving it, on a real bus."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.errors import UsageError
+from fairlead.fleet.bus.bus import BusUnavailable
+from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
+from fairlead.fleet.bus.nkey import NodeKey
+from fairlead.fleet.enrolment.control_channel import NoGateway, ask_gateway, control_channel
+from fairlead.fleet.enrolment.enrolling import BusAccess, Enrolment
+from fairlead.fleet.enrolment.join_link import join_link, join_number, parse_join_link
+from fairlead.fleet.enrolment.roster import EnrolledNode, Roster
+from fairlead.server.refusal import Refusal
+from tests.fleet.bus.server import Ground, member, running_bus
+
+ACCESS = BusAccess(servers=("tls://bus:4222",), authority="PEM")
+
+
+class Desk:
+    """An enrolment with a clock, and what it did."""
+
+    def __init__(self, folder: Path) -> None:
+        self.now = 0.0
+        self.applied = 0
+        self.announced: list[tuple[str, bool]] = []
+        self.audited: list[str] = []
+        self.enrolment = Enrolment(
+            Roster(folder / "nodes.json"),
+            ACCESS,
+            apply=self._apply,
+            audit=self._audit,
+            announce=self._announce,
+            ticks=lambda: self.now,
+        )
+
+    async def _apply(self) -> None:
+        self.applied += 1
+
+    async def _audit(self, action: str, details: dict[str, Any], owner: str | None) -> None:
+        self.audited.append(action)
+
+    async def _announce(self, node: EnrolledNode, joined: bool) -> None:
+        self.announced.append((node.name, joined))
+
+
+async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: Path) -> None:
+    desk, key = Desk(tmp_path), NodeKey()
+    enrolment = desk.enrolment
+    code = enrolment.invite()
+    waiting, ticket = await enrolment.ask(code, key.public, "laptop", "192.0.2.7")
+    assert waiting.number == join_number(code, key.public)
+    assert enrolment.admission(ticket).state == "waiting"
+    assert enrolment.admission(ticket).servers == ()
+    assert desk.applied == 0
+    await enrolment.answer(key.id, "owner", allow=True)
+    admission = enrolment.admission(ticket)
+    assert (admission.state, admission.servers, admission.authority) == (
+        "allowed",
+        ACCESS.servers,
+        "PEM",
+    )
+    assert (desk.applied, desk.announced) == (1, [("laptop", True)])
+    assert desk.audited == ["node_asked", "node_allowed"]
+    assert Roster(tmp_path / "nodes.json").find("laptop").public == key.public
+    assert stat.S_IMODE((tmp_path / "nodes.json").stat().st_mode) == 0o600
+
+
+async def test_N17_a_code_works_once_and_for_ten_minutes(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    code = desk.enrolment.invite()
+    await desk.enrolment.ask(code, NodeKey().public, "a", "")
+    with pytest.raises(Refusal, match="already used"):
+        await desk.enrolment.ask(code, NodeKey().public, "b", "")
+    late = desk.enrolment.invite()
+    desk.now += 601
+    with pytest.raises(Refusal, match="expired"):
+        await desk.enrolment.ask(late, NodeKey().public, "c", "")
+    assert desk.enrolment.waiting() == ()
+    with pytest.raises(Refusal, match="not the public key"):
+        await desk.enrolment.ask(desk.enrolment.invite(), NodeKey().seed, "d", "")
+
+
+async def test_N17_a_refused_machine_gets_nothing(tmp_path: Path) -> None:
+    desk, key = Desk(tmp_path), NodeKey()
+    _, ticket = await desk.enrolment.ask(desk.enrolment.invite(), key.public, "x\x1b[2J", "")
+    assert desk.enrolment.waiting()[0].name == "x[2J"
+    await desk.enrolment.answer(key.id, "owner", allow=False)
+    assert desk.enrolment.admission(ticket).state == "refused"
+    assert desk.enrolment.admission(ticket).authority == ""
+    assert (desk.applied, desk.enrolment.roster.nodes) == (0, ())
+    with pytest.raises(Refusal, match="expired"):
+        await desk.enrolment.answer(key.id, "owner", allow=True)
+    with pytest.raises(Refusal, match="expired"):
+        desk.enrolment.admission("another ticket")
+
+
+async def test_N17_many_machines_cannot_wait_at_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for _ in range(10):
+        await desk.enrolment.ask(desk.enrolment.invite(), NodeKey().public, "a", "")
+    with pytest.raises(Refusal, match="Too many"):
+        await desk.enrolment.ask(desk.enrolment.invite(), NodeKey().public, "a", "")
+
+
+def test_a_link_has_the_gateway_and_the_code() -> None:
+    link = join_link("https://agents.example.org/fairlead", "abc")
+    gateway, code = parse_join_link(link)
+    assert (gateway.base, code) == ("https://agents.example.org/fairlead", "abc")
+    for wrong in ("https://agents.example.org/#code=x", "https://agents.example.org", "join=x"):
+        with pytest.raises(UsageError, match="fairlead fleet invite"):
+            parse_join_link(wrong)
+
+
+def test_a_machine_is_found_by_name_or_id(tmp_path: Path) -> None:
+    roster = Roster(tmp_path / "nodes.json")
+    keys = [NodeKey(), NodeKey()]
+    for key in keys:
+        roster.add(EnrolledNode(id=key.id, public=key.public, name="box"))
+    assert roster.find(keys[0].id).public == keys[0].public
+    with pytest.raises(UsageError, match="Several machines"):
+        roster.find("box")
+    with pytest.raises(UsageError, match="No machine"):
+        roster.find("other")
+    roster.remove(keys[0].id)
+    assert roster.find("box").id == keys[1].id
+    (tmp_path / "nodes.json").write_text("{")
+    with pytest.raises(UsageError, match="damaged"):
+        Roster(tmp_path / "nodes.json")
+
+
+async def test_N17_a_removed_machine_is_cut_off_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with running_bus(tmp_path) as ground:
+        roster = Roster(tmp_path / "nodes.json")
+        enrolment, newcomer = _on(ground, roster), NodeKey()
+        bus = NatsBus(ground.addresses, newcomer, tls_context(ground.certificates.authority))
+        bus.start()
+        assert not await bus.wait_connected(0.5)
+        other = await ground.bus(ground.gateways[0])
+        states: list[bool] = []
+        other.on_connected(states.append)
+        code = enrolment.invite()
+        await enrolment.ask(code, newcomer.public, "new", "")
+        await enrolment.answer(newcomer.id, None, allow=True)
+        assert await bus.wait_connected(10)
+        await bus.publish(f"fl.beat.{newcomer.id}", b"")
+        started = time.monotonic()
+        await enrolment.remove("new", None)
+        while bus.connected:
+            assert time.monotonic() - started < 1
+            await asyncio.sleep(0.001)
+        with capsys.disabled():
+            print(f"\nremoved and cut off in {(time.monotonic() - started) * 1000:.0f} ms")  # noqa: T201
+        with pytest.raises(BusUnavailable):
+            await bus.publish(f"fl.beat.{newcomer.id}", b"")
+        assert not await bus.wait_connected(0.5)
+        assert states == []  # The others keep their connections.
+        await bus.close()
+
+
+def _on(ground: Ground, roster: Roster) -> Enrolment:
+    gateways = tuple(member(key) for key in ground.gateways)
+
+    async def apply() -> None:
+        await ground.servers[0].set_members(roster.members(ground.admin.public, gateways))
+
+    async def nothing(*_: object) -> None:
+        pass
+
+    access = BusAccess(servers=tuple(ground.addresses), authority="")
+    return Enrolment(roster, access, apply=apply, audit=nothing, announce=nothing)
+
+
+async def test_the_gateway_answers_only_known_commands(tmp_path: Path) -> None:
+    async def double(question: dict[str, Any]) -> int:
+        if question["n"] < 0:
+            raise UsageError("not negative")
+        return int(question["n"]) * 2
+
+    async with control_channel(tmp_path, {"double": double}):
+        assert await asyncio.to_thread(ask_gateway, tmp_path, "double", n=4) == 8
+        with pytest.raises(UsageError, match="not negative"):
+            await asyncio.to_thread(ask_gateway, tmp_path, "double", n=-1)
+        with pytest.raises(UsageError, match="does not know"):
+            await asyncio.to_thread(ask_gateway, tmp_path, "other")
+        assert stat.S_IMODE((tmp_path / "fleet.sock").stat().st_mode) == 0o600
+    with pytest.raises(NoGateway, match="fairlead gateway"):
+        await asyncio.to_thread(ask_gateway, tmp_path, "double", n=1)
