@@ -290,7 +290,7 @@ def _check_part(
         if _git_in_bare_repository(command, cwd, place):
             return _ask("the directory looks like a bare repository, which can run programs")
         return _allow(Reason.READ_ONLY, "it is read-only")
-    if is_plain_edit(command, place.family) and book.mode is Mode.ACCEPT_EDITS:
+    if is_plain_edit(command) and book.mode is Mode.ACCEPT_EDITS:
         return _allow(Reason.MODE, "the mode accepts edits in the working directories")
     rule = whole or _covering(command, book, place)
     if rule is None:
@@ -328,8 +328,8 @@ def _covering(command: SimpleCommand, book: RuleBook, place: PathContext) -> Sou
 
 
 def _is_suspended(entry: SourcedRule, book: RuleBook, place: PathContext) -> bool:
-    """Whether plan mode ignores the rule, because it allows any program (measured on 2.1.325)."""
-    if book.mode is not Mode.PLAN or not place.family.classifier_in_plan:
+    """Whether plan or auto mode ignores the rule, because it allows any program (measured)."""
+    if book.mode not in (Mode.PLAN, Mode.AUTO) or not place.family.classifier_in_plan:
         return False
     content = entry.rule.content or ""
     words = content.removesuffix(":*").rstrip("*").split()

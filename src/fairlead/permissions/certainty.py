@@ -23,10 +23,15 @@ from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, Word
 __all__ = ["certain_rules", "uncertainty"]
 
 _UNQUOTED = re.compile(r"[\w./:,@=+%^*?-]*")
-_QUOTED = re.compile(r"(?:--?[\w-]+=)?(?:'[^'\r]*(?<!\\)'|\"(?:[^\"\\\r$`]|\\.)*\")", re.DOTALL)
+_QUOTED = re.compile(
+    r"(?:--?[\w-]+(?:=[\w:]*)?)?(?:'[^'\r]*(?<!\\)'|\"(?:[^\"\\\r$`]|\\.)*\")", re.DOTALL
+)
 _QUOTED_IN_OLD = re.compile(r"(?:--?[\w-]+=)?(?:'[^'\r$`]*(?<!\\)'|\"[^\"\r$`!]*(?<!\\)\")")
 _REVISION = re.compile(r"[\w./-]+(?:[~^]\d*)+")
 _HOME = re.compile(r"~(?:/[\w./-]*)?")
+_ODD_CONTINUATION = re.compile(
+    r"(?:^|[^ \t])[ \t]*\\\n(?![ \t]*[\w./'\"-])|(?<![ \t])\\\n|^\s*\\\n"
+)
 _TESTING = frozenset(("[", "[[", "]", "]]", "!", "==", "=~", "<", ">"))
 _WITH_PATTERNS = frozenset(("cat", "du", "echo", "grep", "head", "ls", "stat", "tail", "wc"))
 """Programs whose arguments may be patterns such as `*.py`; 2.1.325 asks about `expr *.py` (CLI-1501)."""
@@ -98,6 +103,8 @@ def _is_plain_directory(path: str, place: PathContext) -> bool:
 
 
 def _about_line(line: CommandLine, family: Family) -> str | None:
+    if _ODD_CONTINUATION.search(line.text):
+        return "a backslash joins two lines at an unusual place"
     for command in line.commands:
         problem = _about_command(command, family)
         if problem:

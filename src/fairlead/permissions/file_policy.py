@@ -26,6 +26,7 @@ __all__ = [
     "FileQuestion",
     "forbidding_rule",
     "read_decision",
+    "refused_link",
     "unreadable_path",
     "write_decision",
 ]
@@ -110,6 +111,19 @@ def forbidding_rule(
         if rule is not None:
             return rule
     return None
+
+
+def refused_link(question: FileQuestion) -> Decision | None:
+    """The decision to deny, if a file tool would write through a symbolic link (CLI-1509)."""
+    place = question.place
+    if not place.family.refuses_links or not any(map(place.is_link, question.spellings)):
+        return None
+    return Decision(
+        behaviour=Behaviour.DENY,
+        reason=Reason.PROTECTED,
+        words=f"{question.path} is a symbolic link, and the CLI writes only to its target",
+        blocked_path=question.spellings[0],
+    )
 
 
 def unreadable_path(question: FileQuestion) -> Decision | None:

@@ -28,6 +28,8 @@ def in_force(book: RuleBook, place: PathContext) -> tuple[RuleBook, list[str]]:
     book, dropped = _without_broken_files(book, place)
     book, untrusted = _without_untrusted(book, place)
     book, modes = _without_bypass(book, place)
+    if book.bypass_disabled:
+        modes.append("a settings file disables the mode bypassPermissions")
     return book, notes + dropped + untrusted + modes
 
 

@@ -22,6 +22,7 @@ from fairlead.permissions.file_policy import (
     FileQuestion,
     forbidding_rule,
     read_decision,
+    refused_link,
     unreadable_path,
     write_decision,
 )
@@ -58,6 +59,8 @@ def check(call: ToolCall, book: RuleBook, place: PathContext) -> Decision:
         decision = _whole_tool(call, behaviour, book, place) or _by_content(
             call, behaviour, book, place
         )
+        if decision is None and behaviour is Behaviour.DENY:
+            decision = _refused(call, book, place)
         if decision is not None:
             return _finish(decision, call, book, place, steps)
         steps.append(f"no {behaviour.value} rule matches")
@@ -121,7 +124,8 @@ def _finish(
         )
     if _goes_to_classifier(decision, call, book, place):
         words = (
-            f"{decision.words}; plan mode passes this to the CLI's classifier, and there is none"
+            f"{decision.words}; mode {book.mode.value} passes this to the CLI's classifier, "
+            "and there is none"
         )
         return replace(
             decision, behaviour=Behaviour.DENY, reason=Reason.CLASSIFIER, words=words, trail=trail
@@ -132,7 +136,7 @@ def _finish(
 def _goes_to_classifier(
     decision: Decision, call: ToolCall, book: RuleBook, place: PathContext
 ) -> bool:
-    if book.mode is not Mode.PLAN or not place.family.classifier_in_plan or place.classifier:
+    if not _has_classifier(book, place) or place.classifier:
         return False
     if decision.behaviour is Behaviour.ALLOW:
         return call.tool in AGENTS and decision.rule is None
@@ -140,7 +144,15 @@ def _goes_to_classifier(
         return False
     if decision.rule is not None and same_tool(decision.rule.rule.tool, call.tool):
         return call.tool in SHELLS and bool(parse_command(call.text("command")).doubts)
+    if book.mode is Mode.AUTO and call.tool in EDITORS:
+        # Auto mode accepts edits inside the working directories, and judges all others (CLI-1514).
+        return decision.reason is not Reason.NO_RULE
     return call.tool not in EDITORS or decision.reason is Reason.PROTECTED
+
+
+def _has_classifier(book: RuleBook, place: PathContext) -> bool:
+    """Whether the mode passes calls that would ask to the CLI's classifier."""
+    return book.mode in (Mode.PLAN, Mode.AUTO) and place.family.classifier_in_plan
 
 
 # The steps after deny and ask, in order. Each returns a decision, or None to continue.
@@ -156,13 +168,18 @@ def _needs_the_user(call: ToolCall, book: RuleBook, place: PathContext) -> Decis
     )
 
 
+def _refused(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
+    """What no rule and no mode allows."""
+    if call.tool not in READERS | EDITORS or not file_of(call):
+        return None
+    question = FileQuestion.of(file_of(call), book, place)
+    refused = refused_link(question) if call.tool in EDITORS else None
+    return refused or unreadable_path(question)
+
+
 def _always_asks(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
     """What asks in every mode and in spite of every allow rule."""
-    if call.tool in SHELLS:
-        return asks_anyway(call.text("command"), place)
-    if call.tool in READERS | EDITORS and file_of(call):
-        return unreadable_path(FileQuestion.of(file_of(call), book, place))
-    return None
+    return asks_anyway(call.text("command"), place) if call.tool in SHELLS else None
 
 
 def _bypassed(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
@@ -207,8 +224,8 @@ def _planning(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | 
 
 
 def _covered_whole(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
-    if book.mode is Mode.PLAN and place.family.classifier_in_plan and call.tool in SHELLS:
-        # 2.1.325 does not apply a rule for all of Bash in plan mode (measured).
+    if _has_classifier(book, place) and call.tool in SHELLS:
+        # 2.1.325 does not apply a rule for all of Bash in the modes plan and auto (measured).
         return None
     entry = _covering_whole(call, book, place)
     if entry is None:
@@ -349,6 +366,12 @@ def _by_content(
             return _ruled(entry, "matches a field of the input")
     if call.tool in SHELLS:
         return forbidden_command(call.text("command"), behaviour, book, place)
+    if call.tool in SKILLS:
+        for command in place.skill_commands(_skill_name(call)):
+            # The CLI checks the commands in the file of a skill before it starts it (CLI-1515).
+            decision = forbidden_command(command, behaviour, book, place)
+            if decision is not None:
+                return decision
     if call.tool in READERS or call.tool in EDITORS:
         question = FileQuestion.of(file_of(call), book, place)
         forbidding = forbidding_rule(question, behaviour, writing=call.tool in EDITORS)
@@ -364,6 +387,8 @@ def _content_matches(entry: SourcedRule, call: ToolCall) -> bool:
     if call.tool == "WebFetch":
         return domain_matches(content, call.text("url"), generous=True)
     name = _skill_name(call) if call.tool in SKILLS else call.text("subagent_type")
+    if not name and call.tool in AGENTS:
+        name = "general-purpose"
     if not name:
         return False
     content = content.removeprefix("/") if call.tool in SKILLS else content

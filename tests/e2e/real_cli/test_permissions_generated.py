@@ -7,24 +7,18 @@ again here, and all of them by `make conformance`, which also generates new call
 from __future__ import annotations
 
 import datetime
-import tempfile
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from fairlead.permissions import ToolCall, family_of, place_of
-from fairlead.permissions.guard import Guard
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.policy.compare import Verdicts, cases
 from tests.e2e.real_cli.policy.figures import Figures, replaced, section
 from tests.e2e.real_cli.policy.generate import scenario, scenarios
-from tests.e2e.real_cli.policy.layouts import Ground
 from tests.e2e.real_cli.policy.recording import SLICE, ask_cli, load
 from tests.e2e.real_cli.policy.scenario import Scenario
 
 VERSIONS = ("2.1.38", "2.1.325")
-STRICTNESS = {"allow": 0, "mayAsk": 1, "ask": 1, "deny": 2}
 LIVE_CALLS = 12
 
 
@@ -43,24 +37,10 @@ def test_P68_no_decision_of_the_slice_is_more_permissive_than_the_cli(version: s
 @pytest.mark.parametrize("version", VERSIONS)
 def test_P69_rules_of_the_host_are_at_least_as_strict_as_the_cli(version: str) -> None:
     """The same rules as host rules: whatever the host allows, the CLI allows by itself."""
-    laxer, answered = [], 0
-    for made, verdicts in recorded(version):
-        if made.mode in ("dontAsk", "plan"):
-            continue  # In these modes the CLI does not ask, so the host has nothing to answer.
-        with tempfile.TemporaryDirectory(prefix="fl-") as folder:
-            ground = Ground(made, Path(folder).resolve())
-            ground.build()
-            guard = Guard(rules=ground.book())
-            family = family_of(version)
-            place = place_of(str(ground.project), str(ground.home), family, trusted=made.trusted)
-            for call, verdict in zip(made.calls, verdicts, strict=True):
-                request = ToolCall(tool=call.tool, input=ground.real(dict(call.input)))
-                answer = guard.answer(request, place)
-                answered += answer.final
-                if verdict and STRICTNESS[answer.behaviour.value] < STRICTNESS[verdict]:
-                    laxer.append(f"{call}: CLI {verdict}, host {answer.words}")
-    assert laxer == []
-    assert answered > 0
+    found = cases(version, recorded(version))
+    assert [f"host {case.host}: {case}" for case in found if case.host_is_laxer] == []
+    assert any(case.host == "allow" for case in found)
+    assert any(case.host == "deny" for case in found)
 
 
 @pytest.mark.parametrize("cli", VERSIONS, indirect=True)
@@ -82,7 +62,7 @@ def test_P68_the_same_seed_generates_the_same_scenario() -> None:
 def test_P68_the_section_of_the_document_is_replaced_and_not_repeated() -> None:
     figures = [Figures(version="2.1.38", mix="wild", counts=Counter(equal=9, stricter=1))]
     text = section(figures, "s", datetime.date(2026, 1, 2))
-    assert "| 2.1.38 | wild | 10 | 9 (90.0 %) | 1 (10.0 %) | 0 (0.0 %) |" in text
+    assert "| 2.1.38 | wild | 10 | 9 (90.0 %) | 1 (10.0 %) | 0 (0.0 %) | 0 |" in text
     once = replaced("# T\n\nx\n\n## A\n\na\n\n## Last\n\nb\n", text)
     assert replaced(once, text) == once
     assert once.index("Generated permission") < once.index("## Last")

@@ -69,6 +69,8 @@ class Family:
     """Whether `defaultMode: bypassPermissions` in the project's own files has an effect."""
     colons_are_ambiguous: bool
     """Whether a file tool asks about a path with a colon or with a dot at its end."""
+    refuses_links: bool
+    """Whether a file that is itself a symbolic link is never written by a file tool."""
     malformed_drops_file: bool
     """Whether one malformed rule makes the CLI ignore its whole settings file."""
     bash_rules_need_parse: bool
@@ -119,6 +121,7 @@ CLASSIC = Family(
     project_needs_trust=False,
     project_may_bypass=True,
     colons_are_ambiguous=True,
+    refuses_links=False,
     malformed_drops_file=True,
     bash_rules_need_parse=False,
     skills_ask=True,
@@ -197,6 +200,7 @@ CURRENT = Family(
     project_needs_trust=True,
     project_may_bypass=False,
     colons_are_ambiguous=False,
+    refuses_links=True,
     malformed_drops_file=False,
     bash_rules_need_parse=True,
     skills_ask=True,

@@ -92,6 +92,8 @@ class RuleBook:
     rules: tuple[SourcedRule, ...] = ()
     directories: tuple[SourcedDirectory, ...] = ()
     modes: tuple[SourcedMode, ...] = ()
+    bypass_disabled: bool = False
+    """Whether a settings file has `disableBypassPermissionsMode: disable`, in any scope (CLI-1513)."""
 
     @classmethod
     def of(
@@ -122,11 +124,12 @@ class RuleBook:
     @property
     def mode(self) -> Mode:
         """The mode that applies: that of the highest scope, or default."""
-        return min(
+        mode = min(
             self.modes,
             key=lambda entry: _MODE_ORDER.index(entry.scope),
             default=SourcedMode(mode=Mode.DEFAULT, scope=Scope.USER),
         ).mode
+        return Mode.DEFAULT if mode is Mode.BYPASS and self.bypass_disabled else mode
 
     def with_mode(self, mode: Mode) -> RuleBook:
         """The same book with the session in another mode."""
@@ -139,6 +142,7 @@ class RuleBook:
             rules=self.rules + other.rules,
             directories=self.directories + other.directories,
             modes=self.modes + other.modes,
+            bypass_disabled=self.bypass_disabled or other.bypass_disabled,
         )
 
     def of_behaviour(self, behaviour: Behaviour) -> Iterator[SourcedRule]:

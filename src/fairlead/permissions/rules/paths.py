@@ -47,6 +47,10 @@ def _unknown(name: str) -> bool | None:
     return None
 
 
+def _none(name: str) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathContext:
     """The facts about machine and CLI that a decision depends on."""
@@ -66,9 +70,13 @@ class PathContext:
     exists: Callable[[str], bool] = _never
     is_loop: Callable[[str], bool] = _never
     """Whether the path is a symbolic link that leads to itself."""
+    is_link: Callable[[str], bool] = _never
+    """Whether the path itself is a symbolic link, whatever it leads to."""
     is_plain_skill: Callable[[str], bool | None] = _unknown
     """Whether the file of the skill with this name grants no tools and runs no hooks; None if no
     such file is known."""
+    skill_commands: Callable[[str], tuple[str, ...]] = _none
+    """The shell commands in the file of the skill with this name."""
 
     @property
     def config_folder(self) -> str:

@@ -24,7 +24,7 @@ from fairlead.permissions.model.scopes import Behaviour, Scope
 from fairlead.permissions.rules.book import RuleBook, SourcedDirectory, SourcedMode, SourcedRule
 from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.rule import Rule
-from fairlead.permissions.rules.skill_files import is_plain_skill
+from fairlead.permissions.rules.skill_files import is_plain_skill, skill_commands
 from fairlead.permissions.rules.updates import (
     DirectoryUpdate,
     RuleUpdate,
@@ -96,7 +96,9 @@ def place_of(
         is_directory=os.path.isdir,
         exists=os.path.lexists,
         is_loop=_is_loop,
+        is_link=_is_link,
         is_plain_skill=lambda name: is_plain_skill(name, (cwd, home), config),
+        skill_commands=lambda name: skill_commands(name, (cwd, home), config),
     )
 
 
@@ -108,6 +110,13 @@ def _is_loop(path: str) -> bool:
     except ValueError:  # A null byte.
         return False
     return False
+
+
+def _is_link(path: str) -> bool:
+    try:
+        return os.path.islink(path)
+    except ValueError:  # A null byte.
+        return False
 
 
 def load_settings(files: SettingsFiles) -> RuleBook:
@@ -179,7 +188,8 @@ def _book_of(settings: Mapping[str, Any], scope: Scope, path: str) -> RuleBook:
     )
     mode = parse_mode(str(permissions.get("defaultMode", "")))
     modes = () if mode is None else (SourcedMode(mode=mode, scope=scope, file=path),)
-    return RuleBook(rules=rules, directories=directories, modes=modes)
+    disabled = permissions.get("disableBypassPermissionsMode") == "disable"
+    return RuleBook(rules=rules, directories=directories, modes=modes, bypass_disabled=disabled)
 
 
 def write_update(files: SettingsFiles, update: PermissionUpdate) -> str | None:

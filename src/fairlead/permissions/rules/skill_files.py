@@ -10,22 +10,36 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-__all__ = ["is_plain_skill"]
+__all__ = ["is_plain_skill", "skill_commands"]
 
 _PLAIN_KEYS = frozenset(("name", "description", "context", "argument-hint", "version", "license"))
+_COMMANDS = re.compile(r"!`([^`\n]+)`|^```!\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _MOST = 200_000
 """Bytes of a skill's file that are read; a larger one is not plain."""
 
 
 def is_plain_skill(name: str, folders: Iterable[str], config: str | None) -> bool | None:
     """Whether each file of a skill or command of this name is plain; None if there is none."""
-    name = name.strip().removeprefix("/")
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return None
-    texts = [_read(path) for path in _files(name, folders, config) if path.is_file()]
+    texts = _texts(name, folders, config)
     if not texts:
         return None
     return all(text is not None and _is_plain(text) for text in texts)
+
+
+def skill_commands(name: str, folders: Iterable[str], config: str | None) -> tuple[str, ...]:
+    """The shell commands in the files of a skill, which the CLI runs when it starts the skill."""
+    return tuple(
+        (short or block).strip()
+        for text in _texts(name, folders, config)
+        for short, block in _COMMANDS.findall(text or "")
+    )
+
+
+def _texts(name: str, folders: Iterable[str], config: str | None) -> list[str | None]:
+    name = name.strip().removeprefix("/")
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return []
+    return [_read(path) for path in _files(name, folders, config) if path.is_file()]
 
 
 def _files(name: str, folders: Iterable[str], config: str | None) -> Iterator[Path]:

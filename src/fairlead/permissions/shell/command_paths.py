@@ -11,7 +11,7 @@ import posixpath
 import re
 from dataclasses import dataclass, replace
 
-from fairlead.permissions.model.families import CURRENT, Family
+from fairlead.permissions.model.families import CURRENT
 from fairlead.permissions.shell.commands import SimpleCommand, Word
 from fairlead.permissions.shell.wrappers import inner_index
 
@@ -87,10 +87,9 @@ def _arguments(command: SimpleCommand) -> tuple[str, list[Word], list[Word]]:
         name, words = "git-grep", words[1:]
     operands, options = _split(words)
     inner = [path for option in options for path in _paths_in_option(option)]
-    if name == "mv":
+    if name in ("mv", "cp"):
+        # The CLI takes the source of a copy for a file that is changed, too (CLI-1516).
         return name, operands[:-1] + inner, operands
-    if name == "cp":
-        return name, operands[:-1] + inner, operands[-1:]
     if name == "sed":
         files = _files_of_sed(words) + inner
         return name, files, [] if _only_prints(operands, options) else files
@@ -183,17 +182,19 @@ def _only_prints(operands: list[Word], options: list[Word]) -> bool:
     return script is not None and _SED_PRINT.fullmatch(script) is not None
 
 
-def is_plain_edit(command: SimpleCommand, family: Family) -> bool:
-    """Whether this is a file command that acceptEdits covers, with options it understands."""
+def is_plain_edit(command: SimpleCommand) -> bool:
+    """Whether this is a file command that acceptEdits covers, with options it understands.
+
+    A wrapper (`timeout 5 touch x`) or an input (`touch x <<< y`) makes it ask (CLI-1510).
+    """
     if command.assignments or any(word.value is None or word.glob for word in command.words):
         return False
-    index = 0
-    while (inner := inner_index(command.words, index, family, family.readonly_wrappers)) > 0:
-        index = inner
-    name = command.words[index].value or ""
+    if any("<" in redirect.operator for redirect in command.redirects):
+        return False
+    name = command.words[0].value or ""
     if name not in EDIT_COMMANDS:
         return False
-    operands, options = _split(list(command.words[index + 1 :]))
+    operands, options = _split(list(command.words[1:]))
     if name in ("mv", "cp") and any(word.value == "--" for word in command.words):
         return False
     if not all(re.fullmatch(_EDIT_OPTIONS[name], option.value or "") for option in options):

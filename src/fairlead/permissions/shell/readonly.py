@@ -59,8 +59,8 @@ _EXACT = frozenset(
 )
 """Commands that are read-only only in this form."""
 
-_PLAIN_WORD = re.compile(r"[\w./:,@=+~-]*|'[\w ./:,@=+~*-]*'|\"[\w ./:,@=+~*-]*\"")
-_QUOTED_WORD = re.compile(r"[\w./:,@=+~-]*|'[^']*'|\"[^\"$`\\]*\"")
+_PLAIN_WORD = re.compile(r"[\w./:,@=+~-]*|'[\w ./:,@=+~*-]*'|\"[\w ./:,@=+~*-]*\"", re.ASCII)
+_QUOTED_WORD = re.compile(r"[\w./:,@=+~-]*|'[^']*'|\"[^\"$`\\]*\"", re.ASCII)
 _SED_SCRIPT = re.compile(r"\d+(?:,\d+)?p(?:;\d+(?:,\d+)?p)*")
 _JQ_FILTER = re.compile(r"[A-Za-z0-9_.\[\], |\"()-]*")
 _JQ_WORDS = re.compile(r"\b(?:env|input|inputs|include|import|debug|stderr|halt|getpath)\b")

@@ -8,7 +8,9 @@ Neighbors: `wrappers` says where a command may begin, `bash_policy` combines the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 
 from fairlead.permissions.model.families import Family
 from fairlead.permissions.rules.wildcards import star_match
@@ -19,6 +21,7 @@ from fairlead.permissions.shell.wrappers import (
     deny_views,
     inner_index,
     safe_assignments,
+    views_of_text,
 )
 
 __all__ = ["allows_command", "catches_line", "matches_text"]
@@ -28,6 +31,8 @@ _QUOTES = re.compile(r"[\"'\\]")
 _PRECEDING = re.compile(
     r"^(?:(?:!|then|do|else|elif|if|while|until|time|noglob|[A-Za-z_]\w*\+?=\S*) )+"
 )
+_MAX_FRAGMENTS = 200
+"""Pieces of a line that are looked at behind wrappers."""
 _OPERATORS = re.compile(r"&&|\|\||[;&|(){}`\n]|\$\(")
 
 
@@ -115,9 +120,15 @@ def _catches_fragment(content: str, text: str) -> bool:
     return any(matches_text(content, bare, bare) for bare in _fragments(text))
 
 
+def _views(parts: Iterable[str]) -> Iterator[str]:
+    for part in islice(parts, _MAX_FRAGMENTS):
+        yield from (" ".join(words) for words in views_of_text(part))
+
+
 @lru_cache(maxsize=16)
 def _fragments(text: str) -> tuple[str, ...]:
     """The text between operators, without quotes, with and without what may precede a command."""
     bare = [" ".join(_QUOTES.sub("", part).split()) for part in _OPERATORS.split(text)]
     commands = [_PRECEDING.sub("", part) for part in bare]
-    return tuple(dict.fromkeys(filter(None, bare + commands)))
+    found = dict.fromkeys(filter(None, bare + commands))
+    return tuple(dict.fromkeys((*found, *_views(found))))

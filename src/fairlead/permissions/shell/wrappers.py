@@ -15,7 +15,14 @@ from itertools import islice, pairwise
 from fairlead.permissions.model.families import Family
 from fairlead.permissions.shell.commands import SimpleCommand, Word, parse_command
 
-__all__ = ["RUNNERS", "allow_views", "deny_views", "inner_index", "safe_assignments"]
+__all__ = [
+    "RUNNERS",
+    "allow_views",
+    "deny_views",
+    "inner_index",
+    "safe_assignments",
+    "views_of_text",
+]
 
 _SAFE_VARIABLES_WORDS = """ANTHROPIC_API_KEY BLOCKSIZE BLOCK_SIZE CGO_ENABLED CHARSET COLORTERM FORCE_COLOR GCC_COLORS
     GO111MODULE GOARCH GOEXPERIMENT GOOS GREP_COLOR GREP_COLORS LANG LANGUAGE LC_ALL LC_CTYPE
@@ -25,7 +32,7 @@ _SAFE_VARIABLES = frozenset(_SAFE_VARIABLES_WORDS.split())
 """Variables that cannot make a program run another one (measured on 2.1.38 and 2.1.325)."""
 
 _SAFE_VALUE = re.compile(r"[A-Za-z0-9_./:-]+")
-_DENY_WRAPPERS_WORDS = """! builtin busybox caffeinate catchsegv cgexec chroot chrt command coproc dbus-run-session do doas
+_DENY_WRAPPERS_WORDS = """! { } builtin busybox caffeinate catchsegv cgexec chroot chrt command coproc dbus-run-session do doas
     else entr env exec fakeroot firejail flock gdb if ionice linux64 ltrace nice nocorrect noglob
     nohup nsenter numactl parallel pkexec prlimit proxychains runuser script setarch setsid
     stdbuf strace su sudo systemd-run taskset then time timeout toybox unbuffer unshare until watch
@@ -132,20 +139,53 @@ _MAX_VIEWS = 200
 ordinary line, and few enough that no line takes long."""
 
 
+_QUOTING = re.compile(r"[\"'\\]")
+_REDIRECTION = re.compile(r"\d*(?:&>>?|>>|>\||>&|<&|<>|<<<|[<>])(.*)", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=.*", re.DOTALL)
+
+
 def deny_views(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
     """Every list of words that this command may run as, for deny and ask rules."""
-    words = tuple(word.value or word.guess or word.source for word in command.words)
-    yield from islice(_views_of(words, depth=0), _MAX_VIEWS)
+    likely, bare = _likely(command), tuple(_QUOTING.sub("", command.source).split())
+    yield from islice(_views_of(likely, depth=0), _MAX_VIEWS)
+    if bare != likely:
+        # The CLI also compares the text without any quotes (CLI-1508).
+        yield from islice(_views_of(bare, depth=0), _MAX_VIEWS)
     if any(word.value is None for word in command.words):
         # An expansion may be empty, and then its word is gone.
         rest = tuple(word.value for word in command.words if word.value is not None)
         yield from islice(_views_of(rest, depth=0), _MAX_VIEWS)
 
 
+def views_of_text(text: str) -> Iterator[tuple[str, ...]]:
+    """Every list of words that a piece of a line may run as, if the line cannot be parsed."""
+    words: list[str] = []
+    skip = False
+    for word in _QUOTING.sub("", text).split():
+        redirection = _REDIRECTION.fullmatch(word)
+        if not skip and redirection is None:
+            words.append(word)
+        skip = redirection is not None and not redirection[1]
+    yield from islice(_views_of(tuple(words), depth=0), _MAX_VIEWS)
+
+
+def _likely(command: SimpleCommand) -> tuple[str, ...]:
+    """The words as the program will probably receive them."""
+    return tuple(
+        word.value if word.value is not None else word.guess or word.source
+        for word in command.words
+    )
+
+
 def _views_of(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
+    while words and not words[0]:
+        words = words[1:]  # The CLI skips empty words before a command (CLI-1508).
     if not words or depth > _MAX_WRAPPERS:
         return
     yield words
+    if _ASSIGNMENT.fullmatch(words[0]):
+        yield from _views_of(words[1:], depth + 1)
+        return
     name = posixpath.basename(words[0].lstrip("\\"))
     if name != words[0]:
         yield (name, *words[1:])
@@ -154,8 +194,7 @@ def _views_of(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
             yield from _views_of(inner, depth + 1)
     for text in _strings_for_a_shell(name, words[1:]):
         for command in parse_command(text).everything:
-            inner = tuple(word.value or word.guess or word.source for word in command.words)
-            yield from _views_of(inner, depth + 1)
+            yield from _views_of(_likely(command), depth + 1)
     if name == "find":
         yield from _executed_by_find(words, depth)
 
@@ -180,6 +219,12 @@ def _strings_for_a_shell(name: str, rest: tuple[str, ...]) -> Iterator[str]:
         yield " ".join(rest)
     elif name == "trap" and rest:
         yield rest[0]
+    elif name == "env":
+        # `env -S"npm test"` and `env --split-string="npm test"` (CLI-1508).
+        for word in rest:
+            glued = re.fullmatch(r"(?:-[a-zA-Z0-9]*S|--split-string=)(.+)", word, re.DOTALL)
+            if glued:
+                yield glued[1]
     elif name in _SHELLS or name in ("su", "runuser", "flock", "script", "watch"):
         for option, text in pairwise(rest):
             if re.fullmatch(r"-[a-z]*c|--command", option):

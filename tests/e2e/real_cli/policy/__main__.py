@@ -74,7 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for case in found:
         if case.outcome in given.show:
             sys.stdout.write(f"{case.outcome}: {case}\n")
-    return int(any(case.outcome == "laxer" for case in found))
+        if case.host_is_laxer:
+            sys.stdout.write(f"host rules laxer: {case}\n")
+    return int(any(case.outcome == "laxer" or case.host_is_laxer for case in found))
 
 
 async def _conform(given: argparse.Namespace) -> int:
@@ -93,6 +95,9 @@ async def _conform(given: argparse.Namespace) -> int:
         found = cases(version, await record(made, cli, workers=given.workers, save=save))
         figures.append(figures_of(version, mix, found))
         sys.stdout.write(f"{figures[-1]}\n")
+        for case in found:
+            if case.host_is_laxer:
+                sys.stdout.write(f"host rules laxer: {case}\n")
         worse = [case for case in found if case.outcome == "laxer"]
         for case in worse[:MOST_SHRUNK]:
             sys.stdout.write(f"laxer: {await shrunk(case, version, cli)}\n")

@@ -1,4 +1,4 @@
-"""Holds the policy against the verdicts of a CLI: equal, stricter, laxer."""
+"""Compares the policy and the host's guard with the verdicts of a CLI: equal, stricter, laxer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.permissions import Decision, ToolCall, check, family_of, place_of
+from fairlead.permissions.guard import Guard
 from tests.e2e.real_cli.policy.layouts import Ground
 from tests.e2e.real_cli.policy.scenario import Call, Scenario
 
@@ -15,6 +16,8 @@ __all__ = ["Case", "Verdicts", "cases", "decide"]
 
 Verdicts = list[str | None]
 _STRICTNESS = {"allow": 0, "mayAsk": 1, "ask": 1, "deny": 2}
+_SILENT_MODES = ("dontAsk", "plan")
+"""In these modes the CLI does not ask, so the host has nothing to answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,8 @@ class Case:
     number: int
     decision: Decision
     verdict: str
+    host: str
+    """What the host's guard answers if it has the same rules."""
 
     @property
     def call(self) -> Call:
@@ -39,6 +44,12 @@ class Case:
         more = _STRICTNESS[decided] - _STRICTNESS[self.verdict]
         return "laxer" if more < 0 else "stricter"
 
+    @property
+    def host_is_laxer(self) -> bool:
+        """Whether the guard allows what the CLI would not allow by itself."""
+        silent = self.scenario.mode in _SILENT_MODES
+        return not silent and _STRICTNESS[self.host] < _STRICTNESS[self.verdict]
+
     def __str__(self) -> str:
         rules = "; ".join(" ".join(rule) for rule in self.scenario.rules)
         where = f"{self.scenario.mode} ({self.scenario.mode_from}), {self.scenario.layout}"
@@ -50,18 +61,19 @@ class Case:
         )
 
 
-def decide(scenario: Scenario, version: str, root: Path) -> list[Decision]:
-    """What the policy says about each call; builds the scenario's folders below `root`."""
+def decide(scenario: Scenario, version: str, root: Path) -> list[tuple[Decision, str]]:
+    """What policy and guard say about each call; builds the scenario's folders below `root`."""
     ground = Ground(scenario, root)
     ground.build()
     book = ground.book()
     place = place_of(
         str(ground.project), str(ground.home), family_of(version), trusted=scenario.trusted
     )
-    return [
-        check(ToolCall(tool=call.tool, input=ground.real(dict(call.input))), book, place)
-        for call in scenario.calls
+    guard = Guard(rules=book)
+    calls = [
+        ToolCall(tool=call.tool, input=ground.real(dict(call.input))) for call in scenario.calls
     ]
+    return [(check(call, book, place), guard.answer(call, place).behaviour.value) for call in calls]
 
 
 def cases(version: str, recorded: Iterable[tuple[Scenario, Verdicts]]) -> list[Case]:
@@ -70,8 +82,11 @@ def cases(version: str, recorded: Iterable[tuple[Scenario, Verdicts]]) -> list[C
     for scenario, verdicts in recorded:
         with tempfile.TemporaryDirectory(prefix="fl-") as folder:
             decisions = decide(scenario, version, Path(folder).resolve())
-        for number, (decision, verdict) in enumerate(zip(decisions, verdicts, strict=True)):
+        for number, (decided, verdict) in enumerate(zip(decisions, verdicts, strict=True)):
             if verdict is not None:
-                case = Case(scenario=scenario, number=number, decision=decision, verdict=verdict)
+                decision, host = decided
+                case = Case(
+                    scenario=scenario, number=number, decision=decision, verdict=verdict, host=host
+                )
                 found.append(case)
     return found

@@ -17,6 +17,7 @@ TITLE = "Generated permission calls"
 EVERYDAY_SHARE = 0.97
 """The share of the everyday mix that must be equal on each version."""
 OUTCOMES = ("equal", "stricter", "laxer")
+HOST = "host laxer"
 
 BEFORE = {"2.1.38": "58 of 3,207 (1.8 %)", "2.1.325": "362 of 4,730 (7.7 %)"}
 """Laxer decisions of the policy before this differential existed, on the seeds b and c."""
@@ -32,7 +33,7 @@ class Figures:
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        return sum(self.counts[name] for name in OUTCOMES)
 
     def share(self, outcome: str) -> float:
         """The share of one outcome."""
@@ -42,18 +43,21 @@ class Figures:
     def passed(self) -> bool:
         """Whether nothing is laxer, and the everyday mix is equal often enough."""
         enough = self.mix != "everyday" or self.share("equal") >= EVERYDAY_SHARE
-        return not self.counts["laxer"] and enough
+        return not self.counts["laxer"] and not self.counts[HOST] and enough
 
     def __str__(self) -> str:
         parts = [
             f"{name} {self.counts[name]} ({100 * self.share(name):.1f} %)" for name in OUTCOMES
         ]
-        return f"{self.version}, {self.mix}: {self.total} calls, {', '.join(parts)}"
+        host = f"host rules laxer {self.counts[HOST]}"
+        return f"{self.version}, {self.mix}: {self.total} calls, {', '.join(parts)}, {host}"
 
 
 def figures_of(version: str, mix: str, cases: Sequence[Case]) -> Figures:
     """The figures of these cases."""
-    return Figures(version=version, mix=mix, counts=Counter(case.outcome for case in cases))
+    counts = Counter(case.outcome for case in cases)
+    counts[HOST] = sum(case.host_is_laxer for case in cases)
+    return Figures(version=version, mix=mix, counts=counts)
 
 
 def section(figures: Sequence[Figures], seed: str, day: datetime.date) -> str:
@@ -68,11 +72,12 @@ def section(figures: Sequence[Figures], seed: str, day: datetime.date) -> str:
         "that the generator knows; `everyday` is what people type in a project, with rules that people have.",
         f"Run on {day} with seed {seed}. Laxer before this comparison existed: {before}.",
         "",
-        "| version | mix | calls | equal | stricter | laxer |",
-        "|---|---|--:|--:|--:|--:|",
+        "| version | mix | calls | equal | stricter | laxer | host rules laxer |",
+        "|---|---|--:|--:|--:|--:|--:|",
     ]
     for entry in figures:
         cells = [f"{entry.counts[name]} ({100 * entry.share(name):.1f} %)" for name in OUTCOMES]
+        cells.append(str(entry.counts[HOST]))
         lines.append(f"| {entry.version} | {entry.mix} | {entry.total} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 

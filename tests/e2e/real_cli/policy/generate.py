@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.e2e.real_cli.policy import grammar, more_words, words
+from tests.e2e.real_cli.policy.everyday import EVERYDAY, everyday_command
 from tests.e2e.real_cli.policy.layouts import LAYOUTS
 from tests.e2e.real_cli.policy.mutations import changed, with_options
 from tests.e2e.real_cli.policy.rule_texts import (
@@ -23,15 +24,22 @@ from tests.e2e.real_cli.policy.rule_texts import (
     wild_rules,
 )
 from tests.e2e.real_cli.policy.scenario import Call, PlacedRule, Scenario
+from tests.e2e.real_cli.policy.themes import THEMES
 
 __all__ = ["CALLS", "scenario", "scenarios"]
 
 CALLS = 100
 """Calls in one scenario, which is one process of the CLI."""
+THEMED = 0.5
+"""The share of the wild scenarios that have a theme."""
 PLAN_CALLS = 8
-"""Fewer in plan mode: 2.1.325 ends a turn after ten refusals of its classifier."""
+"""Fewer in the modes plan and auto: 2.1.325 ends a turn after ten refusals of its classifier."""
 
-MODES = ("default", "default", "default", "acceptEdits", "bypassPermissions", "dontAsk", "plan")
+MODES = (
+    "default", "default", "default", "default", "default", "default", "acceptEdits", "acceptEdits", "bypassPermissions", "bypassPermissions",
+    "dontAsk", "dontAsk", "plan", "auto",
+)  # fmt: skip
+FEW_CALLS = ("plan", "auto")
 DIRECTORIES = (
     "@O",
     "@O",
@@ -72,8 +80,10 @@ def scenario(seed: str, mix: str) -> Scenario:
     dice = random.Random(seed)
     if mix == "everyday":
         return _everyday(dice, seed)
+    if dice.random() < THEMED:
+        return _themed(dice, seed)
     mode = dice.choice(MODES)
-    count = PLAN_CALLS if mode == "plan" else CALLS
+    count = PLAN_CALLS if mode in FEW_CALLS else CALLS
     places = ("user", "project", "local", "flag", "addDir")
     rules = _rules(dice)
     extra = [
@@ -89,7 +99,28 @@ def scenario(seed: str, mix: str) -> Scenario:
         trusted=dice.random() < 0.85,
         rules=rules,
         directories=tuple(extra),
+        bypass_disabled=_disabled(dice),
         calls=tuple(_call(_Dice(dice, rules), number) for number in range(count)),
+    )
+
+
+def _disabled(dice: random.Random) -> str:
+    return dice.choice(("user", "project", "local", "flag")) if dice.random() < 0.08 else ""
+
+
+def _themed(dice: random.Random, seed: str) -> Scenario:
+    rules, mode, call = dice.choice(THEMES)(dice)
+    extra = [("user", dice.choice(DIRECTORIES))] if dice.random() < 0.15 else []
+    return Scenario(
+        seed=seed,
+        mix="wild",
+        layout=dice.choice(LAYOUTS),
+        mode=mode,
+        trusted=dice.random() < 0.9,
+        rules=rules,
+        directories=tuple(extra),
+        bypass_disabled=_disabled(dice),
+        calls=tuple(call(number) for number in range(PLAN_CALLS if mode in FEW_CALLS else CALLS)),
     )
 
 
@@ -103,7 +134,7 @@ def _rules(dice: random.Random) -> tuple[PlacedRule, ...]:
         (dice.choice(("user", "local", "flag", "project")), dice.choice(BEHAVIORS), text)
         for text in (
             grammar.rules_from_command(grammar.simple(dice), dice),
-            grammar.rules_from_command(dice.choice(words.EVERYDAY), dice),
+            grammar.rules_from_command(dice.choice(EVERYDAY), dice),
             grammar.rules_from_command(grammar.simple(dice), dice),
             grammar.rules_from_path(grammar.path(dice), dice),
             grammar.rules_from_path(dice.choice(words.FILES), dice),
@@ -144,7 +175,7 @@ def _everyday(dice: random.Random, seed: str) -> Scenario:
 
     def call() -> Call:
         if dice.random() < 0.85:
-            return _bash(dice.choice(words.EVERYDAY))
+            return _bash(everyday_command(dice))
         path = dice.choice(files)
         path = path if path.startswith("@") else f"@P/{path}"
         if dice.random() < 0.5:

@@ -152,6 +152,8 @@ class Ground:
                 permissions.setdefault("additionalDirectories", []).append(self.real(path))
         if self.scenario.mode_from == place != "flag":
             permissions["defaultMode"] = self.scenario.mode
+        if self.scenario.bypass_disabled == place:
+            permissions["disableBypassPermissionsMode"] = "disable"
         # Without it the CLI contacts a server of its vendor before it fetches a page.
         return {"skipWebFetchPreflight": True, "permissions": permissions}
 
@@ -175,6 +177,7 @@ class Ground:
         )
         flag = self.settings("flag")["permissions"]
         directories = flag.pop("additionalDirectories", ())
+        flag.pop("disableBypassPermissionsMode", None)
         of_flag = RuleBook.of(**flag, scope=Scope.FLAG)
         named = [
             (where, self.real(rule)) for where, _, rule in self.scenario.rules if "Tools" in where
@@ -199,5 +202,6 @@ class Ground:
                     SourcedDirectory(path=path, scope=scope) for scope, path in added
                 ),
                 modes=modes if self.scenario.mode_from == "flag" else (),
+                bypass_disabled=self.scenario.bypass_disabled == "flag",
             )
         )

@@ -43,6 +43,8 @@ class Scenario:
     rules: tuple[PlacedRule, ...] = ()
     directories: tuple[tuple[str, str], ...] = ()
     """Where (as for rules, or `addDir`) and which additional directory."""
+    bypass_disabled: str = ""
+    """The scope whose settings disable the mode bypassPermissions; empty if none does."""
     calls: tuple[Call, ...] = ()
 
     def with_calls(self, *calls: Call) -> Scenario:

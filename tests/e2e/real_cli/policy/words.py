@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "ASSIGNMENTS", "EVERYDAY", "FILES", "LOOKING", "RUNNING", "SHAPES", "SPELLINGS", "WRAPPERS",
+    "ASSIGNMENTS", "FILES", "LOOKING", "RUNNING", "SHAPES", "SPELLINGS", "WRAPPERS",
     "WRITING",
 ]  # fmt: skip
 
@@ -134,50 +134,3 @@ SHAPES = (
     "coproc {c}", "{c} | while read l; do {d}; done", "mkdir -p objects refs hooks && {c}",
     "touch HEAD; git status; {c}", "unset X; {c}", "shopt -s extglob; {c}", "true && {c}", "echo a; {c}",
 )  # fmt: skip
-
-EVERYDAY = (
-    "ls", "ls -la", "ls -la src", "ls src docs", "ls *.txt", "pwd", "cat a.txt", "cat src/a.py",
-    "cat package.json", "head -20 src/a.py", "head -n 50 a.txt", "tail -n 20 a.txt", "wc -l src/a.py",
-    "grep -rn foo src", "grep -r \"def main\" src", "grep -n -A 3 foo src/a.py", "grep -B2 -A2 foo a.txt",
-    "grep -i foo a.txt", "grep -rl foo .", "grep -E 'a|b' a.txt", "grep -c foo a.txt", "grep -v foo a.txt",
-    "grep --include='*.py' -rn foo .", "rg foo", "rg -n foo src", "rg -l foo", "rg -A 3 foo src",
-    "rg --files", "rg -t py foo", "find . -name '*.py'", "find src -type f", "find . -maxdepth 2 -name a.txt",
-    "find . -name '*.py' | head -20", "find . -type f | wc -l", "sort a.txt", "sort a.txt | uniq -c",
-    "sort -rn a.txt", "sort -k2 a.txt", "uniq -c a.txt", "cut -d, -f1 a.txt", "diff a.txt b.md",
-    "diff -u a.txt b.md", "stat a.txt", "file a.txt", "du -sh .", "du -sh src", "df -h", "which python3",
-    "echo hi", "echo \"done\"", "date", "whoami", "uname -a", "tree -L 2", "jq . package.json",
-    "jq '.scripts' package.json", "jq -r .name package.json", "sed -n '1,20p' src/a.py", "basename a.txt",
-    "git status", "git status -s", "git status -sb", "git status --porcelain", "git diff", "git diff --stat",
-    "git diff HEAD", "git diff --cached", "git diff HEAD~1", "git diff main..HEAD", "git diff -- src/a.py",
-    "git log", "git log --oneline", "git log --oneline -10", "git log -n 5", "git log -3 --stat",
-    "git log --oneline --graph --all", "git log -p -1", "git log --since=yesterday", "git show", "git show HEAD",
-    "git show --stat HEAD", "git branch", "git branch -a", "git branch --show-current", "git remote -v",
-    "git rev-parse HEAD", "git rev-parse --abbrev-ref HEAD", "git blame src/a.py", "git stash list",
-    "git ls-files", "git tag", "git tag -l", "git log --format='%h %s' -5", "git show HEAD:src/a.py",
-    "git log --author=x --oneline", "git diff --name-only HEAD~3", "git describe --tags",
-    "git add .", "git add src/a.py", "git commit -m 'Fix it'", "git commit -m \"Add x\"",
-    "git commit -m \"$(cat <<'EOF'\nFix the thing.\n\nBecause it was broken.\nEOF\n)\"",
-    "git add -A && git commit -m 'x'", "git push", "git push origin main", "git checkout -b new",
-    "git checkout main", "git pull", "git fetch", "git stash", "git merge main", "git rebase main",
-    "npm test", "npm run build", "npm run lint", "npm install", "npm ci", "npm run test -- -t x",
-    "npm test 2>&1 | tail -20", "npm run build 2>&1 | head -50", "npx tsc --noEmit", "yarn test",
-    "make", "make test", "make -j4", "make clean && make", "pytest", "pytest -q", "pytest tests/test_a.py -x",
-    "python -m pytest -q", "python3 src/a.py", "python3 -c 'print(1)'", "python --version", "node -v",
-    "node --version", "npm --version", "pip list", "pip install x", "cargo test", "cargo build", "go test ./...",
-    "go build", "tsc --noEmit", "ruff check .", "mypy src", "eslint .", "prettier --check .", "docker ps",
-    "docker logs x", "gh pr list", "gh pr view 1", "gh issue list", "curl -s https://example.invalid",
-    "mkdir -p build/x", "mkdir src/new", "touch src/new.py", "rm build/out.o", "rm -rf build", "mv a.txt c.txt",
-    "cp a.txt c.txt", "chmod +x a.txt", "ln -s a.txt l", "echo x > out.txt", "echo x >> out.txt",
-    "cat a.txt | grep foo", "cat a.txt | grep foo | wc -l", "ls | head", "ls src && cat src/a.py",
-    "cd src && ls", "cd src && cat a.py", "cd src && npm test", "cd .. && ls", "test -f a.txt && echo yes",
-    "[ -f a.txt ] && echo yes", "[ -d src ]", "cat a.txt 2>/dev/null", "ls nothere 2>/dev/null || true",
-    "ls -la | grep x", "echo a | tee out.txt", "sleep 1", "true", "env | grep PATH", "ps aux | grep node",
-    "kill 123", "for f in src/*.py; do echo $f; done", "if [ -f a.txt ]; then cat a.txt; fi",
-    "cat ../outside/x.txt", "cat @O/x.txt", "ls @O", "cat ~/notes.txt", "cat /etc/hosts", "cat .env",
-    "cat secret.txt", "timeout 10 npm test", "time make", "NODE_ENV=test npm test", "DEBUG=1 npm test",
-    "sudo make install", "bash run.sh", "./run.sh", "sh -c 'ls'", "export A=1", "source .venv/bin/activate",
-    "sed -i 's/a/b/' a.txt", "awk '{print $1}' a.txt", "xargs ls < a.txt", "find . -name '*.o' -delete",
-    "tar czf x.tgz src", "echo $HOME", "echo $PATH", "ls $HOME", "cat \"a.txt\"", "cat 'a.txt'",
-    "cat <<'E' > out.txt\nhi\nE", "python3 - <<'E'\nprint(1)\nE", "git log | head -5 && git status",
-)  # fmt: skip
-"""What people type in a project: the mix that must mostly come out equal."""

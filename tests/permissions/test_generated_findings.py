@@ -1,0 +1,151 @@
+"""Differences that generated calls with a theme have shown (CLI-1508 and later)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairlead.permissions import (
+    CLASSIC,
+    CURRENT,
+    Behaviour,
+    Family,
+    Mode,
+    RuleBook,
+    Scope,
+    SettingsFiles,
+    explain,
+    load_settings,
+    place_of,
+)
+from tests.permissions.desk import CWD, bash, place, says, tool
+
+ALLOW, MAY_ASK, ASK, DENY = Behaviour.ALLOW, Behaviour.MAY_ASK, Behaviour.ASK, Behaviour.DENY
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'env -S"npm test"',
+        'env -iS"npm test"',
+        'env --split-string="npm test"',
+        '"" npm test',
+        "'' '' npm test",
+        "} npm test",
+        "sudo '' npm test",
+    ],
+)
+def test_P84_a_deny_rule_matches_behind_empty_words_and_split_strings(command: str) -> None:
+    assert says(command, RuleBook.of(deny=["Bash(npm test)"], allow=["Bash"])) is DENY
+
+
+def test_P84_strings_of_other_programs_are_no_commands() -> None:
+    book = RuleBook.of(deny=["Bash(npm test)"], allow=["Bash"])
+    assert says('echo -S"npm test"', book) is ALLOW
+
+
+@pytest.mark.parametrize("name", ["Write", "Edit", "NotebookEdit"])
+@pytest.mark.parametrize("mode", [Mode.DEFAULT, Mode.ACCEPT_EDITS, Mode.BYPASS])
+def test_P85_no_file_tool_writes_through_a_symbolic_link(name: str, mode: Mode) -> None:
+    link = f"{CWD}/link"
+    here = place(links={link: f"{CWD}/a.txt"}, is_link=lambda path: path == link)
+    field = "notebook_path" if name == "NotebookEdit" else "file_path"
+    assert says(tool(name, **{field: link}), RuleBook.of(mode=mode), here) is DENY
+    asked = RuleBook.of(ask=["Edit"], mode=mode)
+    assert says(tool(name, **{field: link}), asked, here) in (ASK, DENY)
+    below = f"{link}/x.txt"
+    assert says(tool(name, **{field: below}), RuleBook.of(mode=mode), here) is not DENY
+
+
+def test_P85_a_link_may_be_read_and_2_1_38_may_write_through_it() -> None:
+    link = f"{CWD}/link"
+    links = {link: f"{CWD}/a.txt"}
+    new = place(links=links, is_link=lambda path: path == link)
+    assert says(tool("Read", file_path=link), at=new) is ALLOW
+    old = place(CLASSIC, links, is_link=lambda path: path == link)
+    assert says(tool("Write", file_path=link, content="x"), at=old) is ASK
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "timeout 5 touch new.txt",
+        "command touch new.txt",
+        "builtin mkdir x",
+        "touch new.txt <<< x",
+        "rm a.txt < b.txt",
+    ],
+)
+def test_P86_accepted_edits_are_plain_commands(command: str) -> None:
+    book = RuleBook.of(mode=Mode.ACCEPT_EDITS)
+    assert says(command, book) is ASK
+    assert says("touch new.txt", book) is ALLOW
+
+
+@pytest.mark.parametrize("command", ["\\\nls src", "ls\\\n src", "ls \\\n\\\n src", "ls src \\\n"])
+def test_P87_a_backslash_that_joins_lines_at_an_unusual_place_may_ask(command: str) -> None:
+    assert says(command) in (MAY_ASK, ASK)
+
+
+def test_P87_options_on_a_second_line_are_certain() -> None:
+    book = RuleBook.of(allow=["Bash(npm:*)"])
+    assert says("npm run build \\\n  --silent", book) is ALLOW
+
+
+def test_P88_in_2_1_38_an_unquoted_letter_that_is_not_ascii_asks() -> None:
+    assert says("echo é", at=place(CLASSIC)) in (MAY_ASK, ASK)
+
+
+@pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
+def test_P89_a_settings_file_can_disable_the_mode_that_bypasses_permissions(
+    family: Family, tmp_path: Path
+) -> None:
+    settings = {"permissions": {"disableBypassPermissionsMode": "disable"}}
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(settings))
+    book = load_settings(SettingsFiles(paths={Scope.PROJECT: str(file)}))
+    bypass = RuleBook.of(mode=Mode.BYPASS, scope=Scope.CLI_ARG)
+    assert says("npm test", bypass, place(family)) is ALLOW
+    assert says("npm test", book.joined(bypass), place(family)) is ASK
+    assert "disables" in explain(bash("npm test"), bypass.joined(book), place(family))
+
+
+def test_P90_mode_auto_denies_what_goes_to_a_classifier_that_is_missing() -> None:
+    book = RuleBook.of(
+        allow=["Bash(npm:*)", "Bash"], ask=["Bash(rm:*)"], deny=["Bash(git:*)"], mode=Mode.AUTO
+    )
+    assert says("npm test", book) is ALLOW
+    assert says("rm a.txt", book) is ASK
+    assert says("git push", book) is DENY
+    assert says("curl x", book) is DENY
+    assert says("ls", book) is ALLOW
+    assert says(tool("WebFetch", url="https://example.invalid/", prompt="p"), book) is DENY
+    assert says(tool("Task", subagent_type="Explore", prompt="p"), book) is DENY
+    assert says(tool("Write", file_path="/etc/x", content="x"), book) is DENY
+    assert says("curl x", book, place(classifier=True)) in (ASK, MAY_ASK)
+
+
+def test_P91_a_rule_that_denies_a_command_in_a_skill_denies_the_skill(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "skills" / "shelly"
+    folder.mkdir(parents=True)
+    text = "---\nname: shelly\ndescription: d\n---\nSay !`ls -la`.\n```!\nnpm test\n```\n"
+    (folder / "SKILL.md").write_text(text)
+    here = place_of(str(tmp_path), str(tmp_path / "home"))
+    call = tool("Skill", skill="shelly")
+    assert says(call, at=here) is ASK
+    assert says(call, RuleBook.of(deny=["Bash(ls *)"]), here) is DENY
+    assert says(call, RuleBook.of(deny=["Bash(npm:*)"]), here) is DENY
+    assert says(call, RuleBook.of(deny=["Bash(git:*)"]), here) is ASK
+
+
+def test_P92_the_source_of_a_copy_counts_as_changed() -> None:
+    assert says("cp .git/config b.md", RuleBook.of(allow=["Bash"])) is ASK
+    assert says("cp a.txt b.md", RuleBook.of(deny=["Edit(a.txt)"], allow=["Bash"])) is DENY
+    assert says("cp a.txt b.md", RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ALLOW
+
+
+def test_P93_an_agent_without_a_type_is_the_general_one() -> None:
+    call = tool("Task", description="d", prompt="p")
+    assert says(call, RuleBook.of(deny=["Agent(general-purpose)"])) is DENY
