@@ -37,6 +37,7 @@ async def main(address: str, authority: str, seed: str, place: str) -> None:
             count += 1
             text = f"{generation} {place} {count}"
             last = await stream.append(subject, text.encode(), after=last)
+            await asyncio.sleep(0.005)  # Leaves the machine's other work some time.
         except Conflict:
             generation = 0  # Look again, if the lease is still held.
         except (BusError, LeaseTaken):
