@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -18,22 +19,32 @@ from fairlead.server.access.access_tokens import AccessTokens
 from fairlead.server.access.middleware import RequestFilter
 from fairlead.server.access.proxies import TrustedProxies
 from fairlead.server.access.public_url import PublicUrl
-from fairlead.server.http.api import Api
+from fairlead.server.http.routes import Handler
+from fairlead.server.http.routes import Route as ApiRoute
 from fairlead.server.http.static import StaticFiles
 from fairlead.server.limits import Limits
 from fairlead.server.sockets.handshake import ACCESS
 from fairlead.server.sockets.sockets import Sockets
 
-__all__ = ["build"]
+__all__ = ["GuardedRoutes", "SocketHandler", "build"]
 
 SocketHandler = Callable[[WebSocket], Awaitable[None]]
 
 
+class GuardedRoutes(Protocol):
+    """A table of routes, and the check of tokens and roles before each of them (`http.api`)."""
+
+    routes: tuple[ApiRoute, ...]
+
+    def guarded(self, route: ApiRoute) -> Handler:
+        """A handler that runs only for a valid token of a sufficient role."""
+
+
 def build(
     *,
-    api: Api,
+    api: GuardedRoutes,
     sockets: Sockets,
-    bridge: SocketHandler,
+    bridge: SocketHandler | None,
     static: StaticFiles,
     authorities: frozenset[str],
     limits: Limits,
@@ -63,7 +74,7 @@ def build(
     ]
     routes += [
         WebSocketRoute("/ws", serve),
-        WebSocketRoute("/bridge", bridge),
+        *([] if bridge is None else [WebSocketRoute("/bridge", bridge)]),
         Route("/", static.page),
         Route("/{name:path}", static.file),
     ]

@@ -113,6 +113,8 @@ class Beat(Envelope, frozen=True, kw_only=True):
     """The followed documents that changed in the last seconds, at the numbers that were sent."""
     replicated: tuple[Place, ...] = ()
     """The last events that were copied to the log stream, of those documents."""
+    replicates: bool = False
+    """Whether copies of its logs may leave it."""
     draining: bool = False
     """Whether the node accepts no new sessions."""
 
@@ -127,6 +129,8 @@ class OpenAsk(Envelope, frozen=True, kw_only=True):
     seq: int | None = None
     epoch: str | None = None
     window: int = 200
+    gateway: str = ""
+    """The gateway that follows the document from now on; it confirms that with `FollowAsk`."""
 
 
 class PageAsk(Envelope, frozen=True, kw_only=True):
@@ -181,6 +185,8 @@ class LastIntentAsk(Envelope, frozen=True, kw_only=True):
 class HttpAsk(Envelope, frozen=True, kw_only=True):
     """An HTTP request of a device. Its body begins in this message."""
 
+    transfer: str
+    """Chosen by the gateway, so that a repeated request is carried out once."""
     device: str
     method: str
     path: str
@@ -188,11 +194,15 @@ class HttpAsk(Envelope, frozen=True, kw_only=True):
     query: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     more: bool = False
-    """Whether the body continues; the answer then names the transfer to send it to."""
+    """Whether the body continues in the next pieces of the transfer."""
 
 
 class PieceAsk(Envelope, frozen=True, kw_only=True):
-    """The next piece of a transfer: of the answer, or, with a body, of the request."""
+    """The next piece of a transfer: of the answer, or, with a body, of the request.
+
+    The pieces of a transfer are counted from 1; both directions share the numbers. A piece may be
+    requested again until the next one was.
+    """
 
     transfer: str
     index: int

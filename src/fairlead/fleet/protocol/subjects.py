@@ -16,6 +16,7 @@ __all__ = [
     "CUT",
     "LOG_STREAM",
     "ask",
+    "asks",
     "beat",
     "check_token",
     "do",
@@ -73,6 +74,11 @@ def do(node: str) -> str:
 def ask(node: str, question: str) -> str:
     """A question to a node: `open`, `page`, `http`, `piece`, `follow` or `search`."""
     return f"fl.ask.{check_token(node)}.{check_token(question)}"
+
+
+def asks(node: str) -> str:
+    """The pattern of all questions to a node."""
+    return f"fl.ask.{check_token(node)}.*"
 
 
 def log(node: str, session: str) -> str:

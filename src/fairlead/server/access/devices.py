@@ -34,7 +34,14 @@ from fairlead.store.log import StoreUnavailable
 from fairlead.store.revocations import RevocationFile
 from fairlead.store.tables.devices import Device
 
-__all__ = ["DeviceRegistry", "DeviceStore", "Paired", "PendingPairing"]
+__all__ = [
+    "DeviceRegistry",
+    "DeviceStore",
+    "Paired",
+    "PendingPairing",
+    "SharedCodes",
+    "WaitingDevices",
+]
 
 SEEN_EVERY_S = 60.0
 """How often the time at which a device was last seen is stored."""
@@ -42,6 +49,10 @@ SEEN_EVERY_S = 60.0
 
 GUESS_S = 1.0
 """The delay of each further refusal for a client that guesses."""
+
+
+LINK, INVITATION = "link", "invitation"
+"""The kinds of shared codes: the holder of a link is paired, an invited device must be confirmed."""
 
 
 class DeviceStore(AuditStore, Protocol):
@@ -58,6 +69,32 @@ class DeviceStore(AuditStore, Protocol):
 
     async def revoke_device(self, device: str, at: float | None = None) -> bool:
         """Revoke a device's token."""
+
+
+class SharedCodes(Protocol):
+    """One-time codes that several servers accept, of which one redeems each."""
+
+    async def issue(self, kind: str, code: str, role: str, valid_s: float) -> None:
+        """Accept a code of a kind once."""
+
+    async def redeem(self, kind: str, code: str) -> str | None:
+        """Use up a code and return its role; None if it is unknown, used or expired."""
+
+
+class WaitingDevices(Protocol):
+    """The devices that wait for confirmation (`joining.Joining`)."""
+
+    async def ask(self, device: Device, address: str) -> Joiner:
+        """Add a device that waits; refuses if too many wait."""
+
+    async def waiting(self) -> tuple[Joiner, ...]:
+        """The waiting devices, the oldest first."""
+
+    async def with_token(self, token_hash: str) -> Joiner | None:
+        """The waiting device with this token."""
+
+    async def take(self, device: str, owner: str, *, allow: bool) -> Joiner | None:
+        """An owner's answer; None if no device waits under this id."""
 
 
 class Paired(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,8 +128,13 @@ class DeviceRegistry:
         *,
         revocation_file: RevocationFile | None = None,
         keys: DeviceKeys | None = None,
+        shared_codes: SharedCodes | None = None,
+        joining: WaitingDevices | None = None,
     ) -> None:
-        """`clock` dates stored values; `ticks` measures how long codes and requests are valid."""
+        """`clock` dates stored values; `ticks` measures how long codes and requests are valid.
+
+        With `shared_codes` and `joining` several servers pair devices for each other.
+        """
         self._store = store
         self._limits = limits
         self._clock = clock
@@ -101,7 +143,8 @@ class DeviceRegistry:
         self._codes = Codes(limits)
         self._invitations = Codes(limits)
         """The codes that devices show; a device that uses one must still be confirmed."""
-        self.joining = Joining(store, limits, clock, ticks)
+        self._shared_codes = shared_codes
+        self.joining: WaitingDevices = joining or Joining(store, limits, clock, ticks)
         self._throttle = Throttle(limits)
         self._keys = keys or DeviceKeys()
         self.access = AccessTokens()
@@ -126,6 +169,24 @@ class DeviceRegistry:
         self._invitations.issue(code, role, self._ticks())
         return code
 
+    async def share_code(self, role: str = "owner") -> str:
+        """A one-time code for a link, which any server with these codes accepts."""
+        if self._shared_codes is None:
+            return self.issue_code(role)
+        code = secrets.token_urlsafe(24)
+        await self._shared_codes.issue(LINK, code, role, self._limits.launch_code_s)
+        return code
+
+    async def share_invitation(self, role: str) -> str:
+        """A code as of `invite`, which any server with these codes accepts."""
+        if self._shared_codes is None:
+            return self.invite(role)
+        if role not in ROLES:
+            raise UsageError(f"role {role!r} is not one of {', '.join(ROLES)}")
+        code = secrets.token_urlsafe(24)
+        await self._shared_codes.issue(INVITATION, code, role, self._limits.code_s)
+        return code
+
     async def pair(
         self,
         code: str,
@@ -140,17 +201,20 @@ class DeviceRegistry:
         A valid code is never delayed: a guesser on this machine has the owner's address.
         """
         now = self._ticks()
-        role = self._codes.redeem(code, now, user)
+        role = self._codes.redeem(code, now, user) or await self._redeem_shared(LINK, code)
         if role is not None:
             paired = await self.make_device(name, role)
             self.announce(self._known[hash_token(paired.token)])
             return self._with_key(paired.device, role) if keyed else paired
-        role = self._invitations.redeem(code, now)
+        role = self._invitations.redeem(code, now) or await self._redeem_shared(INVITATION, code)
         if role is None:
             await self._delay_failure(source)
             return None
         token = secrets.token_urlsafe(32)
         return self._pending(await self.joining.ask(self._device(name, role, token), source), token)
+
+    async def _redeem_shared(self, kind: str, code: str) -> str | None:
+        return None if self._shared_codes is None else await self._shared_codes.redeem(kind, code)
 
     async def joined(
         self, token: str, source: str, *, keyed: bool = False
@@ -279,10 +343,14 @@ class DeviceRegistry:
 
     async def revoke(self, device: str) -> Revoked:
         """Revoke a device: it is disconnected at once, and that is stored as soon as possible."""
+        self.cut(device)
+        return await self.revocations.store(device)
+
+    def cut(self, device: str) -> None:
+        """Disconnect a revoked device at once, and let it do nothing any more."""
         self.revocations.begin(device)
         self._known = {k: d for k, d in self._known.items() if d.id != device}
         self.disconnect(device)
-        return await self.revocations.store(device)
 
     def is_allowed(self, device: Device) -> bool:
         """Whether a connected device may still act; checked for each of its messages."""

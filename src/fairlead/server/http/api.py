@@ -12,18 +12,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.errors import FairleadError
 from fairlead.server.access.devices import DeviceRegistry
-from fairlead.server.access.peer import address_of, note_known
 from fairlead.server.access.roles import require
 from fairlead.server.files import Folders
 from fairlead.server.http.bodies import json_answer as _json
 from fairlead.server.http.bodies import read_body as _body
 from fairlead.server.http.export.exports import Exports, StreamedExport
+from fairlead.server.http.guard import Guard
 from fairlead.server.http.routes import Handler, Parameter, Route, openapi
 from fairlead.server.http.search.file_search import Finder, folders_like
 from fairlead.server.http.uploads import Uploads
@@ -33,20 +32,6 @@ from fairlead.server.refusal import Refusal
 from fairlead.store.tables.search import Filters
 
 __all__ = ["Api", "Library"]
-
-STATUS = {
-    "not_authenticated": 401,
-    "forbidden": 403,
-    "not_found": 404,
-    "stale": 409,
-    "conflict": 409,
-    "too_large": 413,
-    "too_many": 429,
-    "unavailable": 503,
-    "agent_failed": 502,
-    "internal": 500,
-}
-"""Code of a refusal -> HTTP status; any other is 400."""
 
 HITS, MOST_HITS = 50, 200
 """Default and largest number of hits of one search."""
@@ -104,7 +89,7 @@ class Library(Protocol):
         """Metrics in the text format of Prometheus."""
 
 
-class Api:
+class Api(Guard):
     """The handlers."""
 
     def __init__(
@@ -117,8 +102,8 @@ class Api:
         more: tuple[Route, ...] = (),
     ) -> None:
         """`more` are routes that other modules handle; they are guarded in the same way."""
+        super().__init__(devices)
         self._library = library
-        self._devices = devices
         self._uploads = uploads
         self._limits = limits
         self._version = version
@@ -162,35 +147,6 @@ class Api:
             route("GET", "/api/folders", "operator", "Folders whose paths start with this text.",
                   self._folders, parameters=(path,)),
         )  # fmt: skip
-
-    def guarded(self, route: Route) -> Handler:
-        """A handler that runs only for a valid token of a sufficient role."""
-
-        async def handle(request: Request) -> Response:
-            try:
-                if route.role is not None:
-                    await self._admit(request, route)
-                return await route.handler(request)
-            except Refusal as refusal:
-                return _refused(refusal.code, refusal.message)
-            except FairleadError as problem:
-                return _refused("bad_message", str(problem))
-            except (msgspec.DecodeError, RecursionError) as problem:
-                return _refused("bad_message", f"The body cannot be read: {problem}.")
-
-        return handle
-
-    async def _admit(self, request: Request, route: Route) -> None:
-        header = request.headers.get("authorization", "")
-        scheme, _, token = header.partition(" ")
-        device = None
-        if scheme == "Bearer" and token:
-            device = await self._devices.device_of(token, address_of(request))
-        if device is None:
-            raise Refusal("not_authenticated", "Invalid or expired token. Sign in again.")
-        note_known(request)
-        require(device.role, route.role or "owner", f"{route.method} {route.path}")
-        request.state.role, request.state.device = device.role, device.id
 
     async def _health(self, request: Request) -> Response:
         return _json(self._library.health())
@@ -267,10 +223,6 @@ class Api:
         allowed = self._library.allowed()
         folders = await asyncio.to_thread(folders_like, typed, allowed, NAMES, self._opening)
         return _json({"folders": folders})
-
-
-def _refused(code: str, message: str) -> Response:
-    return _json({"code": code, "message": message}, STATUS.get(code, 400))
 
 
 def _number(text: str | None) -> float | None:

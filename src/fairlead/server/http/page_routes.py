@@ -1,4 +1,4 @@
-"""Routes for the app's own pages: usage, the raw log, devices, and the addresses for a phone.
+"""Routes for the app's own pages: usage, the raw log and drafts.
 
 They are entries of the same table as all others (`routes`), with their least roles; `api` guards
 them.
@@ -6,7 +6,6 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -14,27 +13,20 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fairlead.server.access.devices import DeviceRegistry
-from fairlead.server.http.bodies import json_answer, read_body
+from fairlead.server.http.bodies import json_answer
 from fairlead.server.http.raw_log import EventReader, LogQuery, read_log
-from fairlead.server.http.reach import Reach
 from fairlead.server.http.routes import Parameter, Route
 from fairlead.server.http.usage import Usage
 from fairlead.server.refusal import Refusal
 
 __all__ = ["Names", "PageRoutes"]
 
-NAME_BYTES = 1_024
-
 
 class Names(Protocol):
-    """Looks up sessions and shows the names of devices."""
+    """Looks up sessions."""
 
     def has_session(self, session: str) -> bool:
         """Whether this is a session of the server, with a log in the store."""
-
-    def renamed(self, device: str, name: str) -> None:
-        """Show a device under another name."""
 
     async def drafts(self, session: str, reader: str) -> list[dict[str, Any]]:
         """Drafts of a session from other devices that may send prompts."""
@@ -47,23 +39,16 @@ class PageRoutes:
         self,
         *,
         names: Names,
-        devices: DeviceRegistry,
-        revoke: Callable[[str], Awaitable[dict[str, Any]]],
         log: EventReader,
         usage: Usage,
-        reach: Callable[[], Reach],
     ) -> None:
         self._names = names
-        self._devices = devices
-        self._revoke_device = revoke
         self._log = log
         self._usage = usage
-        self._reach = reach
         self.routes = self._table()
 
     def _table(self) -> tuple[Route, ...]:
         session = _parameter("session", "The session's id.", where="path")
-        device = _parameter("device", "The device's id.", where="path")
         return (
             Route(
                 method="GET", path="/api/usage", role="viewer", handler=self._read_usage,
@@ -79,18 +64,6 @@ class PageRoutes:
                 method="GET", path="/api/sessions/{session}/drafts", role="operator",
                 about="Drafts of a session from other devices.", handler=self._drafts,
                 parameters=(session,),
-            ),
-            Route(
-                method="GET", path="/api/reach", role="viewer", handler=self._read_reach,
-                about="Addresses at which another device reaches this server.",
-            ),
-            Route(
-                method="POST", path="/api/devices/{device}/name", role="owner",
-                about="Rename a device.", handler=self._rename, parameters=(device,),
-            ),
-            Route(
-                method="POST", path="/api/devices/{device}/revoke", role="owner",
-                about="Revoke a device.", handler=self._revoke, parameters=(device,),
             ),
         )  # fmt: skip
 
@@ -117,27 +90,6 @@ class PageRoutes:
         if not self._names.has_session(session):
             raise Refusal("not_found", "Session not found.")
         return json_answer({"drafts": await self._names.drafts(session, request.state.device)})
-
-    async def _read_reach(self, request: Request) -> Response:
-        return json_answer(self._reach())
-
-    async def _rename(self, request: Request) -> Response:
-        class Wanted(msgspec.Struct, forbid_unknown_fields=True):
-            name: str
-
-        wanted = msgspec.json.decode(await read_body(request, NAME_BYTES), type=Wanted)
-        if not wanted.name.strip():
-            raise Refusal("bad_message", "The name of a device cannot be empty.")
-        device = request.path_params["device"]
-        name = await self._devices.rename(device, wanted.name)
-        if name is None:
-            raise Refusal("not_found", "Device not found.")
-        self._names.renamed(device, name)
-        return json_answer({"name": name})
-
-    async def _revoke(self, request: Request) -> Response:
-        """Works when no socket does: at the limit of sockets, or when the store cannot write."""
-        return json_answer(await self._revoke_device(request.path_params["device"]))
 
 
 def _parameter(name: str, about: str, *, where: str = "query", needed: bool = True) -> Parameter:

@@ -103,7 +103,7 @@ class PairRoutes:
         wanted = msgspec.json.decode(
             await read_body(request, BODY_BYTES) or b"{}", type=_Invitation
         )
-        code = self._devices.invite(wanted.role)
+        code = await self._devices.share_invitation(wanted.role)
         return json_answer({"code": code, "seconds": self._limits.code_s})
 
     async def _list(self, request: Request) -> Response:

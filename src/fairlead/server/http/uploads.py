@@ -68,14 +68,18 @@ class Uploads:
             path.unlink(missing_ok=True)
             raise
 
-    def block(self, upload_id: str, name: str = "") -> Block:
-        """An upload as a block of a prompt."""
+    def content(self, upload_id: str) -> bytes:
+        """The bytes of an upload."""
         if not upload_id.isalnum():
             raise UsageError("Upload not found. Send the file again.")
         try:
-            content = (self._folder / upload_id).read_bytes()
+            return (self._folder / upload_id).read_bytes()
         except OSError:
             raise UsageError("Upload not found. Send the file again.") from None
+
+    def block(self, upload_id: str, name: str = "") -> Block:
+        """An upload as a block of a prompt."""
+        content = self.content(upload_id)
         kind = _kind(content)
         if kind == "image":
             return image(content)

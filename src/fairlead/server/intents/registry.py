@@ -233,6 +233,9 @@ class Registry:
         except StoreUnavailable:
             return False
 
+    async def load_older(self, document: str, before: str, count: int) -> None:
+        """Does nothing: an open document has all its items."""
+
     def source(self, document: str) -> SessionView | None:
         """A loaded session as its clients see it."""
         own = self.sessions.loaded(document)
@@ -264,10 +267,12 @@ class Registry:
 
     # Intents
 
-    async def act(self, device: Device, client: str, n: int, intent: Intent) -> IntentResult:
+    async def act(
+        self, device: Device, client: str, n: int, intent: Intent, node: str = ""
+    ) -> IntentResult:
         """Carry out an intent, once for each (device, client, n).
 
-        It continues if the caller does not wait.
+        It continues if the caller does not wait. `node` is for the gateways of a fleet.
         """
         try:
             check_number(client, n)

@@ -59,8 +59,16 @@ class DocumentServer(Protocol):
     async def open(self, document: str, device: Device) -> bool:
         """Make a document available to the hub; False if there is none for this device."""
 
-    async def act(self, device: Device, client: str, n: int, intent: Any) -> IntentResult:
-        """Carry out an intent, once for each (device, client, n)."""
+    async def load_older(self, document: str, before: str, count: int) -> None:
+        """Make the items before one available to the hub, if they are not yet."""
+
+    async def act(
+        self, device: Device, client: str, n: int, intent: Any, node: str = ""
+    ) -> IntentResult:
+        """Carry out an intent, once for each (device, client, n).
+
+        `node` is the machine of a fleet for an intent that names no session.
+        """
 
     async def last_intent(self, device: Device, client: str) -> int:
         """The highest n of a device's client that was carried out."""
@@ -189,6 +197,7 @@ class Sockets:
         elif isinstance(message, Look):
             socket.send(hub.look(socket.id, message.document, message.looking, now))
         elif isinstance(message, Fetch):
+            await self._load_older(socket, message)
             messages = hub.fetch(socket.id, message.document, message.before, message.count, now)
             socket.send(messages)
         elif isinstance(message, Release):
@@ -234,6 +243,15 @@ class Sockets:
             )
         )
 
+    async def _load_older(self, socket: ClientSocket, request: Fetch) -> None:
+        try:
+            await self._documents.load_older(request.document, request.before, request.count)
+        except Refusal as refusal:
+            problem = Problem(
+                code=refusal.code, message=refusal.message, document=request.document[:ECHOED]
+            )
+            socket.send([problem])
+
     async def _act(self, socket: ClientSocket, request: SendIntent) -> None:
         if socket.intents >= self._limits.intents_in_flight:
             socket.send(
@@ -256,7 +274,7 @@ class Sockets:
         socket.intents += 1
         try:
             result = await self._documents.act(
-                socket.device, socket.client, request.n, request.intent
+                socket.device, socket.client, request.n, request.intent, request.node
             )
         finally:
             socket.intents -= 1

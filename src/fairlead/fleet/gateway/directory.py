@@ -1,0 +1,314 @@
+"""All machines of a fleet and their sessions, as one lobby of a gateway.
+
+Each node's lobby is a document that the gateway mirrors (`node_lobby`). Their rows are put into the
+gateway's own lobby, with the machine that they are on. A machine whose beats stop is *away*: its
+sessions stay listed, and its open requests stay visible; clients do not let people answer them. Whether a machine is
+away is decided by the gateway's own clock, because clocks of machines differ.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from msgspec import structs
+
+from fairlead.fleet.gateway.names import name_of, split_name
+from fairlead.fleet.gateway.node_lobby import NodeLobby
+from fairlead.fleet.protocol.envelopes import VERSION, Beat
+from fairlead.server.protocol.lobby_rows import (
+    InboxRow,
+    ListedSession,
+    NodeRow,
+    ServerInfo,
+)
+from fairlead.server.view.lobby import Lobby
+
+__all__ = ["AWAY_S", "Directory", "NodeEntry"]
+
+AWAY_S = 3.0
+"""A node that has not beaten for this time is away."""
+
+
+GONE_S = 7 * 86_400.0
+"""A node that has been away for this time is shown as gone; its sessions stay listed."""
+
+DISK_STEP = 256 * 1024 * 1024
+"""The precision of the free space that clients see."""
+
+
+class NodeEntry:
+    """What a gateway knows of one machine."""
+
+    def __init__(self, node: str, changed: Callable[[NodeEntry], None], name: str = "") -> None:
+        self.id = node
+        self.name = name or node
+        self.heard: float | None = None
+        """When the last beat arrived, by the gateway's steady clock."""
+        self.here = False
+        self.since = 0.0
+        """When `here` changed, by the gateway's clock."""
+        self.beat: Beat | None = None
+        self.changed_sessions: set[str] | None = None
+        self.changed_inbox: set[str] | None = None
+        self._changed = changed
+        self.lobby = NodeLobby(self._lobby_changed)
+        self.names: dict[str, str] = {}
+        """Session on the node -> its name at the gateway."""
+        self.stored: dict[str, ListedSession] = {}
+        """The last known rows of a machine that was away since the gateway's start."""
+
+    def sessions(self) -> dict[str, ListedSession]:
+        """The rows of its sessions."""
+        return self.lobby.sessions() if self.lobby.is_known else self.stored
+
+    def _lobby_changed(self, sessions: set[str] | None, inbox: set[str] | None) -> None:
+        self.changed_sessions, self.changed_inbox = sessions, inbox
+        self._changed(self)
+
+
+class Directory:
+    """The machines of a fleet."""
+
+    def __init__(
+        self,
+        lobby: Lobby,
+        *,
+        version: str = "",
+        clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._lobby = lobby
+        self._version = version
+        self._clock = clock
+        self._ticks = ticks
+        self._nodes: dict[str, NodeEntry] = {}
+        self._owners: dict[str, tuple[str, str]] = {}
+        """Name at the gateway -> node and session."""
+        self._inbox: dict[str, set[str]] = {}
+        """Node -> the ids of its rows in the inbox of the gateway."""
+
+    # Nodes
+
+    def nodes(self) -> list[NodeEntry]:
+        """All machines that are known."""
+        return list(self._nodes.values())
+
+    def node(self, node: str) -> NodeEntry | None:
+        """A machine by its id."""
+        return self._nodes.get(node)
+
+    def here(self) -> list[str]:
+        """The ids of the machines that are not away."""
+        return [node.id for node in self._nodes.values() if node.here]
+
+    def is_here(self, node: str) -> bool:
+        """Whether a machine is not away."""
+        entry = self._nodes.get(node)
+        return entry is not None and entry.here
+
+    def away(self, node: str) -> str:
+        """Says in a sentence that a machine cannot be asked."""
+        entry = self._nodes.get(node)
+        if entry is None:
+            return "This machine is not part of the fleet."
+        return (
+            f"The machine {entry.name} is away, so nothing was done. "
+            "Try again when it is connected."
+        )
+
+    def enroll(self, node: str, name: str) -> NodeEntry:
+        """List a machine, whether it is here or not."""
+        entry = self._nodes.get(node)
+        if entry is None:
+            entry = self._nodes[node] = NodeEntry(node, self._show, name)
+            entry.since = self._clock()
+            self._show_node(entry)
+        return entry
+
+    def forget(self, node: str) -> None:
+        """List a machine and its sessions no longer: it is gone for good."""
+        entry = self._nodes.pop(node, None)
+        if entry is None:
+            return
+        for name in entry.names.values():
+            self._owners.pop(name, None)
+            self._lobby.remove("sessions", name)
+        for row_id in self._inbox.pop(node, ()):
+            self._lobby.remove("inbox", row_id)
+        self._lobby.remove("nodes", node)
+        self._show_server()
+
+    def heard(self, node: str, beat: Beat) -> bool:
+        """A beat arrived; whether the machine is new or was away."""
+        entry = self.enroll(node, beat.name)
+        entry.heard = self._ticks()
+        entry.beat = beat
+        entry.name = beat.name or entry.name
+        arrived = not entry.here
+        if arrived:
+            entry.here, entry.since = True, self._clock()
+        self._show_node(entry)
+        return arrived
+
+    def check(self) -> list[str]:
+        """Notice which machines have fallen silent; returns those that are away since now."""
+        now = self._ticks()
+        gone = [
+            entry
+            for entry in self._nodes.values()
+            if entry.here and entry.heard is not None and now - entry.heard > AWAY_S
+        ]
+        for entry in self._nodes.values():
+            if not entry.here and entry not in gone:
+                self._lobby.update("nodes", entry.id, state=self._state(entry))
+        for entry in gone:
+            entry.here, entry.since = False, self._clock()
+            self._show_node(entry)
+        return [entry.id for entry in gone]
+
+    def stored(self, node: str, rows: Iterable[ListedSession]) -> None:
+        """The last known rows of a machine that has not been heard of yet."""
+        entry = self._nodes.get(node)
+        if entry is not None and not entry.lobby.is_known:
+            entry.stored = {row.id: row for row in rows}
+            self._show_sessions(entry, None)
+            self._show_node(entry)
+
+    # Sessions
+
+    def owner(self, name: str) -> tuple[str, str] | None:
+        """The node of a session and its id there."""
+        known = self._owners.get(name)
+        if known is not None:
+            return known
+        split = split_name(name)
+        return split if split is not None and split[0] in self._nodes else None
+
+    def with_folder(self, cwd: str) -> list[str]:
+        """The machines that are here and have sessions in a folder."""
+        return [
+            node.id
+            for node in self._nodes.values()
+            if node.here and any(row.cwd == cwd for row in node.sessions().values())
+        ]
+
+    # Within
+
+    def _show(self, entry: NodeEntry) -> None:
+        self._show_sessions(entry, entry.changed_sessions)
+        self._show_inbox(entry, entry.changed_inbox)
+        self._show_node(entry)
+
+    def _show_sessions(self, entry: NodeEntry, changed: set[str] | None) -> None:
+        if changed is None:
+            rows = entry.sessions()
+            for session in entry.names.keys() - rows.keys():
+                self._remove_session(entry, session)
+            for row in rows.values():
+                self._put_session(entry, row)
+            return
+        for session in changed:
+            found = entry.lobby.row(session)
+            if found is None:
+                self._remove_session(entry, session)
+            else:
+                self._put_session(entry, found)
+
+    def _put_session(self, entry: NodeEntry, row: ListedSession) -> None:
+        name = name_of(entry.id, row.id, row.source)
+        before = entry.names.get(row.id)
+        if before not in (None, name):  # The CLI's own session was resumed by the node.
+            self._remove_session(entry, row.id)
+        entry.names[row.id] = name
+        self._owners[name] = entry.id, row.id
+        self._lobby.put("sessions", structs.replace(row, id=name, node=entry.id))
+
+    def _remove_session(self, entry: NodeEntry, session: str) -> None:
+        name = entry.names.pop(session, None)
+        if name is not None and self._owners.get(name, ("",))[0] == entry.id:
+            del self._owners[name]
+            self._lobby.remove("sessions", name)
+
+    def _show_inbox(self, entry: NodeEntry, changed: set[str] | None) -> None:
+        shown = self._inbox.setdefault(entry.id, set())
+        if changed is None:
+            rows = entry.lobby.inbox()
+            for row_id in shown - rows.keys():
+                self._lobby.remove("inbox", row_id)
+            shown.intersection_update(rows)
+            for row in rows.values():
+                self._put_request(entry, row, shown)
+            return
+        for row_id in changed:
+            found = entry.lobby.request(row_id)
+            if found is None:
+                shown.discard(row_id)
+                self._lobby.remove("inbox", row_id)
+            else:
+                self._put_request(entry, found, shown)
+
+    def _put_request(self, entry: NodeEntry, row: InboxRow, shown: set[str]) -> None:
+        shown.add(row.id)
+        name = entry.names.get(row.session, row.session)
+        self._lobby.put("inbox", structs.replace(row, session=name, node=entry.id))
+
+    def _show_node(self, entry: NodeEntry) -> None:
+        beat, server = entry.beat, entry.lobby.server()
+        row = NodeRow(
+            id=entry.id,
+            name=entry.name,
+            state=self._state(entry),
+            since=entry.since,
+            agent=server.agent,
+            store=server.store,
+            running=sum(1 for each in self._lobby_rows(entry) if each.live),
+            roots=server.roots,
+        )
+        if beat is not None:
+            row = structs.replace(
+                row,
+                version=beat.version,
+                draining=beat.draining,
+                load=round(beat.load, 1),  # Each change is sent to every client.
+                disk_free=beat.disk_free // DISK_STEP * DISK_STEP,
+                disk_total=beat.disk_total,
+                replicated=beat.replicates,
+                problem=_too_old(beat),
+            )
+        self._lobby.put("nodes", row)
+        self._show_server()
+
+    def _state(self, entry: NodeEntry) -> str:
+        if entry.here:
+            return "here"
+        return "gone" if self._clock() - entry.since > GONE_S else "away"
+
+    def _lobby_rows(self, entry: NodeEntry) -> list[ListedSession]:
+        rows = (self._lobby.session(name) for name in entry.names.values())
+        return [row for row in rows if row is not None]
+
+    def _show_server(self) -> None:
+        """What a client of the gateway may assume: what holds on some machine."""
+        servers = [entry.lobby.server() for entry in self._nodes.values() if entry.here]
+        ceilings = sorted({server.mode_ceiling for server in servers if server.mode_ceiling})
+        first = servers[0] if servers else ServerInfo()
+        self._lobby.set_server(
+            agent=first.agent,
+            version=self._version,
+            mode_ceiling=ceilings[0] if len(ceilings) == 1 else first.mode_ceiling,
+            roots=tuple(dict.fromkeys(root for server in servers for root in server.roots)),
+            budgets=tuple(each for server in servers for each in server.budgets),
+            limits=tuple(each for server in servers for each in server.limits),
+            profiles=tuple(
+                {each.name: each for server in servers for each in server.profiles}.values()
+            ),
+            continue_at_reset=first.continue_at_reset,
+        )
+
+
+def _too_old(beat: Beat) -> str | None:
+    """What is wrong with a machine whose protocol is older than the gateway's."""
+    if beat.v >= VERSION:
+        return None
+    return f"Its version of Fairlead ({beat.version}) is too old for this gateway. Update it."

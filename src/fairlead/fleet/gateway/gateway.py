@@ -1,0 +1,221 @@
+"""Assembles a gateway: a web server for browsers, whose sessions run on other machines.
+
+    async with open_gateway(bus, data=folder) as gateway:
+        print(await gateway.launch_link())
+        await gateway.run()
+
+All parts are connected here; this module makes no decisions itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fairlead.fleet.bus.bus import Bus
+from fairlead.fleet.gateway.directory import Directory
+from fairlead.fleet.gateway.documents import FleetDocuments
+from fairlead.fleet.gateway.http_routes import FleetApi
+from fairlead.fleet.gateway.joining_devices import FleetCodes, FleetJoining
+from fairlead.fleet.gateway.mirrors import Mirrors
+from fairlead.fleet.gateway.node_client import NodeClient
+from fairlead.fleet.gateway.nodes_watch import NodesWatch
+from fairlead.fleet.gateway.people import FleetPeople, device_secret
+from fairlead.fleet.gateway.present_devices import PresentDevices
+from fairlead.fleet.gateway.uploads import GatewayUploads
+from fairlead.server.access.device_keys import DeviceKeys
+from fairlead.server.access.devices import DeviceRegistry
+from fairlead.server.http.device_routes import DeviceRoutes
+from fairlead.server.http.pair_routes import PairRoutes
+from fairlead.server.http.probe_routes import ProbeRoutes
+from fairlead.server.http.uploads import Uploads
+from fairlead.server.hub.hub import Hub
+from fairlead.server.limits import Limits
+from fairlead.server.refusal import Refusal
+from fairlead.server.sockets.connections import SocketConnections
+from fairlead.server.sockets.sockets import Sockets
+from fairlead.server.view.lobby import Lobby
+from fairlead.server.web_server import Address, WebServer, application, bind, server_of
+
+__all__ = ["Gateway", "open_gateway"]
+
+log = logging.getLogger("fairlead.fleet")
+
+
+@dataclass(slots=True, kw_only=True)
+class Gateway(WebServer):
+    """A web server for a fleet."""
+
+    id: str
+    hub: Hub
+    lobby: Lobby
+    directory: Directory
+    mirrors: Mirrors
+    documents: FleetDocuments
+    client: NodeClient
+    devices: DeviceRegistry
+
+    async def launch_link(self, role: str = "owner") -> str:
+        """The address with a one-time code in its fragment, which any gateway accepts."""
+        return f"{self.base_url}/#code={await self.devices.share_code(role)}"
+
+
+@asynccontextmanager
+async def open_gateway(
+    bus: Bus,
+    *,
+    data: Path,
+    gateway_id: str | None = None,
+    address: Address | None = None,
+    limits: Limits | None = None,
+) -> AsyncIterator[Gateway]:
+    """Assemble a gateway; `data` is a folder for uploads. Without an id it gets a random one."""
+    address, limits = address or Address(), limits or Limits()
+    gateway_id = gateway_id or uuid.uuid4().hex[:12]
+    listeners, port = bind(address)
+    async with AsyncExitStack() as stack:
+        for listener in listeners:
+            stack.callback(listener.close)
+        hub = Hub(limits)
+        lobby = Lobby(hub, f"gateway.{uuid.uuid4().hex[:12]}", limits.lobby_every_s)
+        directory = Directory(lobby, version=version("fairlead"))
+        client = NodeClient(bus, directory.is_here, directory.away)
+        mirrors = Mirrors(hub, bus, client, gateway_id)
+        stack.push_async_callback(mirrors.close)
+        presence = PresentDevices(lobby, bus, gateway_id)
+        stack.push_async_callback(presence.close)
+        people = FleetPeople(bus)
+        stack.push_async_callback(people.close)
+        keys = DeviceKeys(await device_secret(bus))
+        devices = DeviceRegistry(
+            people,
+            limits,
+            keys=keys,
+            shared_codes=FleetCodes(bus),
+            joining=FleetJoining(bus, people, limits),
+        )
+        stack.push_async_callback(devices.revocations.close)
+        uploads = GatewayUploads(Uploads(data / "uploads", limits), client)
+        revoke = _revoking(devices, presence)
+        documents = FleetDocuments(
+            hub,
+            directory=directory,
+            mirrors=mirrors,
+            client=client,
+            presence=presence,
+            uploads=uploads,
+            placements=bus.bucket("clients"),
+            revoke=revoke,
+        )
+        connections = SocketConnections(documents, devices, limits)
+        _connect_devices(devices, people, presence, connections)
+        sockets = Sockets(
+            documents, devices, connections, limits, version=version("fairlead"), agent="fleet"
+        )
+        api = FleetApi(
+            devices,
+            directory=directory,
+            lobby=lobby,
+            client=client,
+            uploads=uploads,
+            limits=limits,
+            version=version("fairlead"),
+            more=(
+                *PairRoutes(devices, limits).routes,
+                *DeviceRoutes(
+                    devices=devices,
+                    renamed=presence.renamed,
+                    revoke=revoke,
+                    reach=address.reach(port),
+                ).routes,
+                *ProbeRoutes(keys, limits).routes,
+            ),
+        )
+        watch = NodesWatch(bus, directory, mirrors)
+        stack.push_async_callback(watch.close)
+        await people.start()
+        await presence.start()
+        await watch.start()
+        for work in (people.run(), presence.run(), watch.run(), mirrors.run()):
+            task = asyncio.create_task(work)
+            task.add_done_callback(_report)
+            stack.push_async_callback(_end, task)
+        app = application(
+            address,
+            port,
+            limits,
+            api=api,
+            sockets=sockets,
+            bridge=None,
+            access=devices.access,
+        )
+        yield Gateway(
+            address=address,
+            port=port,
+            sockets=sockets,
+            _server=server_of(app, address, limits),
+            _listeners=listeners,
+            id=gateway_id,
+            hub=hub,
+            lobby=lobby,
+            directory=directory,
+            mirrors=mirrors,
+            documents=documents,
+            client=client,
+            devices=devices,
+        )
+
+
+def _connect_devices(
+    devices: DeviceRegistry,
+    people: FleetPeople,
+    presence: PresentDevices,
+    connections: SocketConnections,
+) -> None:
+    """What one gateway does with a device, all of them show."""
+
+    def revoked(device: str) -> None:
+        devices.cut(device)
+        presence.revoked(device)
+
+    devices.announce = presence.known
+    devices.disconnect = connections.disconnect
+    people.on_known = presence.known
+    people.on_revoked = revoked
+
+
+def _revoking(devices: DeviceRegistry, presence: PresentDevices) -> Any:
+    """Revokes a device for the whole fleet; works without the bus, and says if it is stored yet."""
+
+    async def revoke(device: str) -> dict[str, Any]:
+        revocation = await devices.revoke(device)
+        presence.revoked(device)
+        if revocation.stored and not revocation.found:
+            raise Refusal("not_found", f"Device {device!r:.200} not found.")
+        if revocation.stored:
+            return {"stored": True}
+        return {
+            "stored": False,
+            "message": "The device is disconnected from this gateway. The other machines are told "
+            "when the gateway is connected again.",
+        }
+
+    return revoke
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    """A task that ends by itself is an error of Fairlead."""
+    if not task.cancelled() and (problem := task.exception()) is not None:
+        log.error("a task of the fleet ended", exc_info=problem)

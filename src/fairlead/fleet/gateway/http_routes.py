@@ -1,0 +1,284 @@
+"""The HTTP API of a gateway: every route of the server, carried out by the machine that it concerns.
+
+- A route about a session goes to the machine of the session.
+- A route with the parameter `session` or `node` goes to that machine, one with `cwd` to a machine that
+  has sessions in that folder.
+- Search, sessions, usage and health are asked of all machines, and so is every other GET.
+- Devices, pairing and uploads are handled here.
+
+The gateway checks the token, the machine checks the role: it looks the role up itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from fairlead.fleet.gateway.directory import Directory
+from fairlead.fleet.gateway.merging import merged_hits, merged_lists, merged_usage, with_machines
+from fairlead.fleet.gateway.names import name_of
+from fairlead.fleet.gateway.node_client import HttpResponse, NodeClient
+from fairlead.fleet.gateway.uploads import GatewayUploads
+from fairlead.fleet.protocol.envelopes import HttpAsk
+from fairlead.server.access.devices import DeviceRegistry
+from fairlead.server.http.bodies import json_answer, read_body
+from fairlead.server.http.guard import Guard
+from fairlead.server.http.routes import Handler, Parameter, Route, openapi
+from fairlead.server.limits import Limits
+from fairlead.server.refusal import Refusal
+from fairlead.server.view.lobby import Lobby
+
+__all__ = ["FleetApi"]
+
+PASSED = {"accept", "content-type", "if-none-match", "if-modified-since", "range"}
+"""Headers of a request that a machine gets."""
+
+ALL_S = 5.0
+"""How long all machines together are waited for."""
+
+HITS, MOST_HITS = 50, 200
+
+WHICH = "Several machines could do this. Add the parameter node with the id of one of them."
+
+
+class FleetApi(Guard):
+    """The handlers."""
+
+    def __init__(
+        self,
+        devices: DeviceRegistry,
+        *,
+        directory: Directory,
+        lobby: Lobby,
+        client: NodeClient,
+        uploads: GatewayUploads,
+        limits: Limits,
+        version: str,
+        more: tuple[Route, ...],
+    ) -> None:
+        """`more` are the routes that the gateway handles like a server."""
+        super().__init__(devices)
+        self._directory = directory
+        self._lobby = lobby
+        self._client = client
+        self._uploads = uploads
+        self._limits = limits
+        self._version = version
+        self.routes = (*self._own(), *more, *self._passed_on())
+
+    def _own(self) -> tuple[Route, ...]:
+        def route(method: str, path: str, role: str, about: str, handler: Handler) -> Route:
+            return Route(method=method, path=path, role=role, about=about, handler=handler)
+
+        return (
+            route("GET", "/api/health", "viewer", "The state of the fleet.", self._health),
+            route("GET", "/api/metrics", "viewer", "Metrics for Prometheus.", self._metrics),
+            route("GET", "/api/openapi.json", "viewer", "This description.", self._openapi),
+            route("GET", "/api/sessions", "viewer", "All sessions.", self._sessions),
+            route("GET", "/api/search", "viewer", "Search all sessions.", self._search),
+            route("GET", "/api/usage", "viewer", "Usage of all machines.", self._usage),
+            route("POST", "/api/uploads", "operator", "Upload a file.", self._upload),
+        )
+
+    def _passed_on(self) -> tuple[Route, ...]:
+        path = Parameter(name="path", where="path", about="The route of the machine.")
+        return tuple(
+            Route(
+                method=method,
+                path="/api/{path:path}",
+                role="viewer",
+                about="Any other route, by the machine that it concerns, which checks the role.",
+                handler=self._pass_on,
+                parameters=(path,),
+            )
+            for method in ("GET", "POST", "PUT", "DELETE")
+        )
+
+    # Asked of all machines
+
+    async def _health(self, request: Request) -> Response:
+        answers, missing = await self._all(request, "/api/health", "")
+        nodes = dict(answers)
+        answer = {
+            "ok": bool(nodes) and not missing and all(each.get("ok") for each in nodes.values()),
+            "sessions": sum(each.get("sessions", 0) for each in nodes.values()),
+            "live": sum(each.get("live", 0) for each in nodes.values()),
+            "nodes": nodes,
+        }
+        return json_answer(self._with_machines(answer, missing))
+
+    async def _metrics(self, request: Request) -> Response:
+        nodes = self._directory.nodes()
+        metrics = {
+            "fairlead_fleet_machines": len(nodes),
+            "fairlead_fleet_machines_here": len(self._directory.here()),
+            "fairlead_fleet_sessions": len(self._lobby.ids("sessions")),
+        }
+        lines = [f"# TYPE {name} gauge\n{name} {value}\n" for name, value in metrics.items()]
+        return Response("".join(lines), media_type="text/plain; version=0.0.4")
+
+    async def _openapi(self, request: Request) -> Response:
+        """The routes of the gateway, and those of one of the machines."""
+        own = openapi(self.routes, self._version)
+        for node in self._directory.here()[:1]:
+            response = await self._ask(request, node, "/api/openapi.json", "", _nothing())
+            described = msgspec.json.decode(await response.read())
+            own["paths"] = {**described.get("paths", {}), **own["paths"]}
+        return json_answer(own)
+
+    async def _sessions(self, request: Request) -> Response:
+        missing = [node.name for node in self._directory.nodes() if not node.here]
+        return json_answer(self._with_machines({"sessions": self._lobby.sessions()}, missing))
+
+    async def _search(self, request: Request) -> Response:
+        parameters = dict(request.query_params)
+        if parameters.get("session"):
+            return await self._pass_on(request)
+        limit = min(_count(parameters.get("limit"), HITS) or HITS, MOST_HITS)
+        offset = _count(parameters.get("offset"), 0)
+        query = {**parameters, "limit": str(min(offset + limit, MOST_HITS)), "offset": "0"}
+        answers, missing = await self._all(request, "/api/search", urlencode(query))
+        newest = parameters.get("order") == "newest"
+        merged = merged_hits(answers, self._name, newest=newest, offset=offset, limit=limit)
+        return json_answer(self._with_machines(merged, missing))
+
+    async def _usage(self, request: Request) -> Response:
+        answers, missing = await self._all(request, "/api/usage", request.url.query)
+        return json_answer(self._with_machines(merged_usage(answers), missing))
+
+    # Uploads
+
+    async def _upload(self, request: Request) -> Response:
+        """Keep a file until its prompt is sent, unless the request names its machine."""
+        if self._named(request) is not None:
+            return await self._pass_on(request)
+        body = await read_body(request, self._limits.upload_bytes)
+        return json_answer(await self._uploads.keep(body))
+
+    # Passed on
+
+    async def _pass_on(self, request: Request) -> Response:
+        path, query = request.scope["path"], dict(request.query_params)
+        target = self._target(request, path, query)
+        if target is None and request.method == "GET":
+            answers, missing = await self._all(request, path, urlencode(query))
+            return json_answer(self._with_machines(merged_lists(answers), missing))
+        if target is None:
+            here = self._directory.here()
+            if len(here) != 1:
+                raise Refusal("bad_message", WHICH)
+            target = here[0], quote(path)
+        node, path = target
+        response = await self._ask(request, node, path, urlencode(query), request.stream())
+        headers = dict(response.headers)
+        return StreamingResponse(response.body, response.status, headers=headers)
+
+    def _target(self, request: Request, path: str, query: dict[str, str]) -> tuple[str, str] | None:
+        """The machine of a request and the path there; changes the query to what it knows."""
+        parts = path.split("/")
+        if len(parts) > 3 and parts[2] == "sessions":
+            node, session = self._owner(parts[3])
+            return node, "/".join((*parts[:3], quote(session), *map(quote, parts[4:])))
+        named = self._named(request)
+        query.pop("node", None)
+        if named is not None:
+            if query.get("session"):
+                query["session"] = named[1]
+            return named[0], quote(path)
+        if query.get("cwd") and (nodes := self._directory.with_folder(query["cwd"])):
+            return nodes[0], quote(path)
+        return None
+
+    def _named(self, request: Request) -> tuple[str, str] | None:
+        """The machine that a request names by `session` or `node`, and the session there."""
+        session, node = request.query_params.get("session"), request.query_params.get("node")
+        if session:
+            return self._owner(session)
+        if node:
+            if self._directory.node(node) is None:
+                raise Refusal("not_found", "There is no such machine.")
+            return node, ""
+        return None
+
+    def _owner(self, name: str) -> tuple[str, str]:
+        owner = self._directory.owner(name)
+        if owner is None:
+            raise Refusal("not_found", "Session not found.")
+        return owner
+
+    # Within
+
+    async def _all(
+        self, request: Request, path: str, query: str
+    ) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
+        """The answers of all machines, and the names of those that did not answer."""
+
+        async def ask(node: str) -> dict[str, Any]:
+            async with asyncio.timeout(ALL_S):
+                response = await self._ask(request, node, path, query, _nothing())
+                body = await response.read()
+            if response.status != 200:
+                raise _refusal(body)
+            value = msgspec.json.decode(body)
+            return value if isinstance(value, dict) else {"value": value}
+
+        nodes = self._directory.nodes()
+        here = [node.id for node in nodes if node.here]
+        results = await asyncio.gather(*(ask(node) for node in here), return_exceptions=True)
+        answers: list[tuple[str, dict[str, Any]]] = []
+        refusals: list[Refusal] = []
+        for node, result in zip(here, results, strict=True):
+            if isinstance(result, dict):
+                answers.append((node, result))
+            elif isinstance(result, Refusal):
+                refusals.append(result)
+        if not answers and refusals:
+            raise refusals[0]
+        answered = {node for node, _ in answers}
+        return answers, [node.name for node in nodes if node.id not in answered]
+
+    async def _ask(
+        self, request: Request, node: str, path: str, query: str, body: AsyncIterator[bytes]
+    ) -> HttpResponse:
+        ask = HttpAsk(
+            transfer="",
+            device=request.state.device,
+            method=request.method,
+            path=path,
+            query=query,
+            headers=tuple(
+                (name, value) for name, value in request.headers.items() if name in PASSED
+            ),
+        )
+        return await self._client.http(node, ask, body)
+
+    def _with_machines(self, answer: dict[str, Any], missing: list[str]) -> dict[str, Any]:
+        return with_machines(answer, len(self._directory.nodes()), missing)
+
+    def _name(self, node: str, session: str) -> str:
+        """The name of a session at the gateway."""
+        entry = self._directory.node(node)
+        known = None if entry is None else entry.names.get(session)
+        return known or name_of(node, session, "cli")
+
+
+def _refusal(body: bytes) -> Refusal:
+    try:
+        refused = msgspec.json.decode(body)
+        return Refusal(str(refused["code"]), str(refused["message"]))
+    except (msgspec.DecodeError, LookupError, TypeError):
+        return Refusal("internal", "The machine failed to answer.")
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    yield b""
+
+
+def _count(text: str | None, other: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else other

@@ -1,0 +1,129 @@
+"""The lobby of one node as a gateway has it, and what of it changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from fairlead.fleet.gateway.mirror import Gap, Mirror
+from fairlead.fleet.protocol.envelopes import DocumentBody, Frame
+from fairlead.server.protocol.lobby_rows import InboxRow, ListedSession, ServerInfo
+from fairlead.transcript.state.changes import Add, Change, Remove, Set
+
+__all__ = ["Changed", "NodeLobby"]
+
+SESSIONS, INBOX = "sessions", "inbox"
+
+Changed = Callable[[set[str] | None, set[str] | None], None]
+"""Called with the ids of the sessions and of the open requests that changed; None for all."""
+
+
+class NodeLobby:
+    """A copy of a node's lobby (`mirrors.Copy`)."""
+
+    def __init__(self, changed: Changed) -> None:
+        self._mirror: Mirror | None = None
+        self._changed = changed
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the lobby was read."""
+        return self._mirror is not None
+
+    @property
+    def position(self) -> tuple[int | None, str | None]:
+        mirror = self._mirror
+        return (None, None) if mirror is None or mirror.broken else (mirror.seq, mirror.epoch)
+
+    def is_behind(self, epoch: str, seq: int) -> bool:
+        mirror = self._mirror
+        return mirror is None or mirror.broken or mirror.is_behind(epoch, seq)
+
+    def take(self, frame: Frame) -> bool:
+        if self._mirror is None:
+            return False
+        try:
+            changes = self._mirror.take(frame)
+        except Gap:
+            return False
+        if changes:
+            self._changed(_ids(changes, SESSIONS), _ids(changes, INBOX))
+        return True
+
+    def opened(self, body: DocumentBody) -> bool:
+        if body.from_seq is None:
+            self._mirror = Mirror(body)
+            self._changed(None, None)
+            return True
+        if self._mirror is None:
+            return False
+        try:
+            changes = self._mirror.catch_up(body)
+        except Gap:
+            return False
+        if changes:
+            self._changed(_ids(changes, SESSIONS), _ids(changes, INBOX))
+        return True
+
+    # Rows
+
+    def sessions(self) -> dict[str, ListedSession]:
+        """The rows of its sessions."""
+        return _rows(self._mirror, SESSIONS, ListedSession)
+
+    def inbox(self) -> dict[str, InboxRow]:
+        """The rows of its open requests."""
+        return _rows(self._mirror, INBOX, InboxRow)
+
+    def row(self, session: str) -> ListedSession | None:
+        """The row of a session."""
+        value = _find(self._mirror, SESSIONS, session)
+        return None if value is None else _convert(value, ListedSession)
+
+    def request(self, row_id: str) -> InboxRow | None:
+        """The row of an open request."""
+        value = _find(self._mirror, INBOX, row_id)
+        return None if value is None else _convert(value, InboxRow)
+
+    def server(self) -> ServerInfo:
+        """What the node says about itself."""
+        value = None if self._mirror is None else self._mirror.section("server")
+        return (None if value is None else _convert(value, ServerInfo)) or ServerInfo()
+
+
+def _ids(changes: list[Change], to: str) -> set[str] | None:
+    """The ids of the rows of a list that changed; None if it was replaced."""
+    ids: set[str] = set()
+    for change in changes:
+        if change.to != to:
+            continue
+        if isinstance(change, Add):
+            ids.add(change.row["id"])
+        elif isinstance(change, Remove | Set) and change.id is not None:
+            ids.add(change.id)
+        else:
+            return None
+    return ids
+
+
+def _rows(mirror: Mirror | None, section: str, kind: type[Any]) -> dict[str, Any]:
+    if mirror is None or section not in mirror.sections:
+        return {}
+    rows = (_convert(row, kind) for row in mirror.section(section))
+    return {row.id: row for row in rows if row is not None}
+
+
+def _find(mirror: Mirror | None, section: str, row_id: str) -> Any:
+    if mirror is None or section not in mirror.sections:
+        return None
+    return next((row for row in mirror.section(section) if row["id"] == row_id), None)
+
+
+def _convert(value: Any, kind: type[Any]) -> Any:
+    """A row of a node, which may have another version; None if it cannot be read."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None

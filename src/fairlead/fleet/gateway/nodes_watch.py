@@ -1,0 +1,103 @@
+"""Listens to the nodes of a fleet: their beats, the frames of their lobbies, and their enrolment."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import msgspec
+
+from fairlead.fleet.bus.bus import Bus, BusError, Entry, Message, Subscription
+from fairlead.fleet.gateway.directory import Directory
+from fairlead.fleet.gateway.mirrors import Mirrors
+from fairlead.fleet.protocol.envelopes import Beat, UnreadableEnvelope, decode
+
+__all__ = ["NodesWatch"]
+
+log = logging.getLogger("fairlead.fleet")
+
+CHECK_EVERY_S = 0.25
+READ_EVERY_S = 30.0
+
+
+class NodesWatch:
+    """Hands what nodes send to the directory and the mirrors."""
+
+    def __init__(self, bus: Bus, directory: Directory, mirrors: Mirrors) -> None:
+        self._bus = bus
+        self._directory = directory
+        self._mirrors = mirrors
+        self._lobbies: set[str] = set()
+        self._subscriptions: list[Subscription] = []
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        self._subscriptions = [
+            await self._bus.subscribe("fl.beat.*", self._on_beat),
+            await self._bus.subscribe("fl.lobby.*", self._on_lobby),
+        ]
+        with contextlib.suppress(BusError):
+            bucket = self._bus.bucket("nodes")
+            self._subscriptions.append(await bucket.listen(self._on_enrolled))
+            await self._read()
+
+    async def close(self) -> None:
+        """Stop listening."""
+        for subscription in self._subscriptions:
+            with contextlib.suppress(BusError):
+                await subscription.close()
+
+    async def run(self) -> None:
+        """Notice which machines fall silent, and read the list of machines from time to time."""
+        loop = asyncio.get_running_loop()
+        read_at = loop.time() + READ_EVERY_S
+        while True:
+            await asyncio.sleep(CHECK_EVERY_S)
+            self._directory.check()
+            if loop.time() >= read_at:
+                read_at = loop.time() + READ_EVERY_S
+                with contextlib.suppress(BusError):
+                    await self._read()
+
+    async def _read(self) -> None:
+        for entry in await self._bus.bucket("nodes").entries():
+            self._on_enrolled(entry)
+
+    def _on_beat(self, message: Message) -> None:
+        node = _node(message)
+        try:
+            beat = decode(message.payload, Beat)
+        except UnreadableEnvelope as problem:
+            log.warning("the beat of %s: %s", node, problem)
+            return
+        arrived = self._directory.heard(node, beat)
+        if node not in self._lobbies:
+            entry = self._directory.node(node)
+            assert entry is not None
+            self._lobbies.add(node)
+            self._mirrors.follow_lobby(node, entry.lobby)
+        elif arrived:
+            self._mirrors.heal_node(node)
+        self._mirrors.on_beat(node, beat)
+
+    def _on_lobby(self, message: Message) -> None:
+        self._mirrors.lobby_frame(_node(message), message)
+
+    def _on_enrolled(self, entry: Entry) -> None:
+        """A machine was enrolled; if its key is deleted, it is gone for good."""
+        if entry.value is None:
+            self._lobbies.discard(entry.key)
+            self._mirrors.forget_node(entry.key)
+            self._directory.forget(entry.key)
+            return
+        try:
+            value = msgspec.json.decode(entry.value)
+        except msgspec.DecodeError:
+            return
+        name = value.get("name") if isinstance(value, dict) else None
+        self._directory.enroll(entry.key, name if isinstance(name, str) else "")
+
+
+def _node(message: Message) -> str:
+    return message.subject.split(".")[2]

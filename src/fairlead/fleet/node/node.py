@@ -1,0 +1,121 @@
+"""Assembles a node: a server, and the tasks that speak for its sessions on the bus.
+
+    async with open_service(…) as service, open_node(service, bus, node_id=id, name="desk"):
+        await service.run()
+
+The server works as it does without a bus; its own sockets and its own devices stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from fairlead.fleet.bus.bus import Bus
+from fairlead.fleet.node.beats import Beats
+from fairlead.fleet.node.known_devices import KnownDevices
+from fairlead.fleet.node.requests import NodeRequests
+from fairlead.fleet.node.speaker import Speaker
+from fairlead.fleet.protocol import subjects
+from fairlead.server.service import Service
+
+__all__ = ["Node", "open_node"]
+
+log = logging.getLogger("fairlead.fleet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node that is connected to a bus."""
+
+    id: str
+    incarnation: str
+    """Another one after each start."""
+    speaker: Speaker
+    beats: Beats
+    requests: NodeRequests
+    devices: KnownDevices
+
+    async def drain(self) -> None:
+        """Accept no new sessions of the fleet from now on."""
+        self.beats.draining = True
+        await self.beats.send()
+
+
+@asynccontextmanager
+async def open_node(
+    service: Service,
+    bus: Bus,
+    *,
+    node_id: str,
+    name: str,
+    fleet_role: str = "owner",
+    replicated: Callable[[str], int] | None = None,
+) -> AsyncIterator[Node]:
+    """Connect a server to a fleet.
+
+    `node_id` identifies the machine in subjects, `name` is what people call it. `fleet_role` is the
+    highest role that devices of the fleet get on this machine. `replicated` returns the last event
+    of a session that was copied to the log stream.
+    """
+    subjects.check_token(node_id)
+    incarnation = uuid.uuid4().hex[:12]
+    speaker = Speaker(service.registry.hub, bus, node_id)
+    devices = KnownDevices(bus, fleet_role)
+    requests = NodeRequests(
+        bus,
+        node_id,
+        incarnation,
+        registry=service.registry,
+        api=service.api,
+        speaker=speaker,
+        devices=devices,
+    )
+    beats = Beats(
+        bus,
+        node_id,
+        incarnation,
+        name=name,
+        version=version("fairlead"),
+        store=service.store,
+        speaker=speaker,
+        replicated=replicated,
+    )
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(devices.close)
+        await devices.start()
+        stack.push_async_callback(requests.close)
+        await requests.start()
+        for work in (devices.run(), speaker.run(), beats.run()):
+            stack.push_async_callback(_end, _started(work))
+        yield Node(
+            id=node_id,
+            incarnation=incarnation,
+            speaker=speaker,
+            beats=beats,
+            requests=requests,
+            devices=devices,
+        )
+
+
+def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    task = asyncio.create_task(work)
+    task.add_done_callback(_report)
+    return task
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    """A task that ends by itself is an error of Fairlead."""
+    if not task.cancelled() and (problem := task.exception()) is not None:
+        log.error("a task of the fleet ended", exc_info=problem)

@@ -1,0 +1,208 @@
+"""Sends the changes of a node's documents to the gateways that follow them.
+
+For the hub the bus is one more client of each followed document, which has all items. So a slow
+bus costs no memory: everything between two frames is merged, and nothing is queued. A session is
+sent only while a gateway follows it; the lobby always. Frames with open requests go first.
+
+The numbers of what was sent (`places`) are in every beat, so that a gateway notices a lost frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+
+from fairlead.fleet.bus.bus import Bus, BusError
+from fairlead.fleet.node.document_answers import frames_of
+from fairlead.fleet.protocol import subjects
+from fairlead.fleet.protocol.envelopes import PIECE_BYTES, Followed, Frame, Place, encode
+from fairlead.server.hub.hub import Hub
+from fairlead.server.protocol.messages import LOBBY
+
+__all__ = ["Speaker"]
+
+INTEREST_S = 30.0
+"""How long a gateway's interest lasts; it repeats it every 10 seconds."""
+
+PAUSE_S = 0.002
+"""Shortest time between two rounds, so that changes of one moment are merged."""
+
+LOBBY_EVERY_S = 0.1
+"""Least time between two frames of the lobby, which every session changes."""
+
+BUSY_S = 0.05
+"""The pause after the bus refused a frame."""
+
+PENDING = "pending"
+
+
+class Speaker:
+    """The task that sends frames."""
+
+    def __init__(self, hub: Hub, bus: Bus, node: str) -> None:
+        self._hub = hub
+        self._bus = bus
+        self._node = node
+        self._wake = asyncio.Event()
+        self._sending = asyncio.Lock()
+        self._clients: dict[str, str] = {}
+        """Client of the hub -> the document that it follows."""
+        self._interest: dict[str, dict[str, tuple[bool, float]]] = {}
+        """Document -> gateway -> whether it is looked at, and until when it is followed."""
+        self._places: dict[str, tuple[Place, float]] = {}
+        """What was sent of each document, and when."""
+        self._lobby_at = 0.0
+        self.frames = 0
+        """Frames that were sent since the start."""
+        self._follow(LOBBY)
+        hub.on_changed = self._wake.set
+        bus.on_connected(self._on_connected)
+
+    # Interest
+
+    def interest(self, gateway: str, documents: list[Followed]) -> None:
+        """A gateway follows these documents for a while; they are offered by the hub."""
+        until = time.monotonic() + INTEREST_S
+        for each in documents:
+            gateways = self._interest.setdefault(each.document, {})
+            gateways[gateway] = (each.looking, until)
+            self._follow(each.document)
+            if _client(each.document) in self._clients:
+                looking = any(looking for looking, _ in gateways.values())
+                self._hub.set_looking(_client(each.document), each.document, looking)
+
+    def only(self, gateway: str, documents: set[str]) -> None:
+        """A gateway follows no other documents than these."""
+        for document, gateways in self._interest.items():
+            if document not in documents:
+                gateways.pop(gateway, None)
+
+    def cull(self) -> None:
+        """Stop sending what no gateway follows."""
+        now = time.monotonic()
+        for document, gateways in list(self._interest.items()):
+            for gateway in [name for name, (_, until) in gateways.items() if until <= now]:
+                del gateways[gateway]
+            if not gateways:
+                del self._interest[document]
+                self._clients.pop(_client(document), None)
+                self._places.pop(document, None)
+                self._hub.drop(_client(document))
+
+    @property
+    def followed(self) -> list[str]:
+        """The sessions that are sent."""
+        return list(self._interest)
+
+    # Numbers
+
+    def place(self, document: str) -> Place | None:
+        """Where a followed document is, as far as it was sent."""
+        known = self._places.get(document)
+        return None if known is None else known[0]
+
+    def places(self, seconds: float) -> tuple[Place, ...]:
+        """Where the sessions are that were sent in the last seconds."""
+        since = time.monotonic() - seconds
+        return tuple(
+            place for name, (place, at) in self._places.items() if at >= since and name != LOBBY
+        )
+
+    # Sending
+
+    async def flush(self, document: str) -> None:
+        """Send what there is of a document, so that the next frame begins at its present number."""
+        async with self._sending:
+            await self._send(self._drain([_client(document)]))
+
+    async def run(self) -> None:
+        """Send frames until the task is cancelled."""
+        while True:
+            await self._wait()
+            self._wake.clear()
+            if not self._bus.connected:
+                await asyncio.sleep(BUSY_S)
+                continue
+            async with self._sending:
+                sent = await self._send(self._drain(self._ready()))
+            await asyncio.sleep(PAUSE_S if sent else BUSY_S)
+
+    async def _wait(self) -> None:
+        """Wait for changes; the lobby may be due earlier."""
+        place, sent = self._hub.position(LOBBY), self.place(LOBBY)
+        behind = place is not None and sent is not None and place[1] != sent.seq
+        rest_s = self._lobby_at + LOBBY_EVERY_S - time.monotonic() if behind else None
+        if rest_s is not None and rest_s <= 0:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(rest_s):
+                await self._wake.wait()
+
+    def _ready(self) -> list[str]:
+        now = time.monotonic()
+        lobby = _client(LOBBY)
+        names = [name for name in self._hub.ready(now) if name in self._clients and name != lobby]
+        if now - self._lobby_at >= LOBBY_EVERY_S:
+            names.append(lobby)
+        return names
+
+    def _drain(self, clients: list[str]) -> list[tuple[str, Frame]]:
+        """The next frames of some documents, those with open requests first."""
+        now = time.monotonic()
+        frames: list[tuple[str, Frame]] = []
+        for client in clients:
+            document = self._clients.get(client)
+            if document is None:
+                continue
+            for frame in frames_of(self._hub, client, document, now):
+                frames.append((document, frame))
+                self._places[document] = Place(document, frame.epoch, frame.seq), now
+        frames.sort(key=lambda each: not any(c.to == PENDING for c in each[1].changes))
+        return frames
+
+    async def _send(self, frames: list[tuple[str, Frame]]) -> bool:
+        """Send frames; False if the bus refused one. Gateways find what is missing by its numbers."""
+        sent = True
+        for document, frame in frames:
+            if document == LOBBY:
+                self._lobby_at = time.monotonic()
+            try:
+                await self._bus.publish(self._subject(document), _payload(frame))
+                self.frames += 1
+            except BusError:
+                sent = False
+        return sent
+
+    def _subject(self, document: str) -> str:
+        if document == LOBBY:
+            return subjects.lobby(self._node)
+        return subjects.live(self._node, document)
+
+    def _follow(self, document: str) -> None:
+        client = _client(document)
+        place = self._hub.position(document)
+        if place is None or (client in self._clients and document in self._places):
+            return
+        self._hub.copy(client, document)
+        self._clients[client] = document
+        self._places[document] = Place(document, *place), time.monotonic()
+
+    def _on_connected(self, connected: bool) -> None:
+        if connected:
+            self._wake.set()
+
+
+def _client(document: str) -> str:
+    """The name of the bus as a client of a document."""
+    return f"bus:{document}"
+
+
+def _payload(frame: Frame) -> bytes:
+    """A frame as bytes; one that is too large only tells the number that it leads to."""
+    payload = encode(frame)
+    if len(payload) <= 2 * PIECE_BYTES:
+        return payload
+    return encode(
+        Frame(epoch=frame.epoch, generation=frame.generation, from_seq=frame.seq, seq=frame.seq)
+    )

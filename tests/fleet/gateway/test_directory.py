@@ -1,0 +1,137 @@
+"""The machines of a fleet as one lobby."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairlead.fleet.gateway.directory import AWAY_S, GONE_S, Directory
+from fairlead.fleet.protocol.envelopes import Beat, DocumentBody, Frame
+from fairlead.server.hub.hub import Hub
+from fairlead.server.protocol.lobby_rows import InboxRow, ListedSession, ListedStatus, ServerInfo
+from fairlead.server.view.lobby import Lobby
+from fairlead.transcript.state.changes import Remove, Set
+
+
+def row(name: str, **more: Any) -> ListedSession:
+    fields: dict[str, Any] = {
+        "id": name, "title": name, "cwd": "/p", "cli_session_id": None,
+        "status": ListedStatus(state="idle", since=0.0, last_event=0.0), "live": True,
+        "model": None, "mode": None, "effort": None, "cost_usd": 0.0, "created": 0.0,
+        "last_activity": 0.0, "pinned": False, "archived": False, "parent": None, "items": 0,
+        "pending": 0, "source": "fairlead", "agent": None,
+    }  # fmt: skip
+    return ListedSession(**{**fields, **more})
+
+
+def request(session: str) -> InboxRow:
+    return InboxRow(
+        id=f"{session}:r", session=session, session_title="", request_id="r", kind="permission",
+        tool_name="Bash", title="", at=0.0,
+    )  # fmt: skip
+
+
+def body(sessions: list[ListedSession], inbox: list[InboxRow], seq: int = 5) -> DocumentBody:
+    state = {
+        "sessions": sessions,
+        "inbox": inbox,
+        "devices": [],
+        "server": ServerInfo(roots=("/p",)),
+    }
+    plain = msgspec.json.decode(msgspec.json.encode(state))
+    return DocumentBody(epoch="e", seq=seq, state=plain)
+
+
+class World:
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.lobby = Lobby(Hub(), "e")
+        self.directory = Directory(self.lobby, clock=lambda: self.now + 1e9, ticks=lambda: self.now)
+
+    def beat(self, node: str) -> None:
+        self.directory.heard(node, Beat(incarnation="i", name=f"{node}-name"))
+
+    def opened(self, node: str, body: DocumentBody) -> None:
+        entry = self.directory.node(node)
+        assert entry is not None
+        assert entry.lobby.opened(body)
+
+    def rows(self, section: str) -> dict[str, Any]:
+        return {each.id: each for each in self.lobby.section(section)}
+
+
+def test_a_machine_whose_beats_stop_is_away_and_its_rows_stay() -> None:
+    world = World()
+    world.beat("a")
+    world.beat("b")
+    world.opened("a", body([row("s1")], [request("s1")]))
+    world.opened("b", body([row("s2")], []))
+    world.now += AWAY_S - 0.1
+    world.beat("b")
+    assert world.directory.check() == []
+    world.now += 0.2
+    assert world.directory.check() == ["a"]
+    assert {each.id: each.state for each in world.rows("nodes").values()} == {
+        "a": "away",
+        "b": "here",
+    }
+    assert world.rows("nodes")["a"].since == world.now + 1e9
+    assert world.rows("inbox")["s1:r"].node == "a"
+    assert set(world.rows("sessions")) == {"s1", "s2"}
+    world.now += GONE_S + 1.0
+    world.beat("b")
+    world.directory.check()
+    assert world.rows("nodes")["a"].state == "gone"
+    world.beat("a")
+    assert world.rows("nodes")["a"].state == "here"
+
+
+def test_changes_of_a_lobby_change_only_their_rows() -> None:
+    world = World()
+    world.beat("a")
+    world.opened("a", body([row("s1"), row("s2")], [request("s1")]))
+    entry = world.directory.node("a")
+    assert entry is not None
+    changes = (
+        Set("sessions", "s1", {"title": "new"}),
+        Remove("sessions", "s2"),
+        Remove("inbox", "s1:r"),
+    )
+    assert entry.lobby.take(Frame(epoch="e", from_seq=5, seq=6, changes=changes))
+    assert {each.id: each.title for each in world.rows("sessions").values()} == {"s1": "new"}
+    assert world.rows("inbox") == {}
+    assert world.directory.owner("s1") == ("a", "s1")
+    assert world.directory.owner("s2") is None
+    assert not entry.lobby.take(Frame(epoch="e", from_seq=7, seq=8))
+
+
+def test_a_file_of_the_cli_on_two_machines_is_two_sessions() -> None:
+    world = World()
+    for node in ("a", "b"):
+        world.beat(node)
+        world.opened(node, body([row("f", source="cli")], []))
+    assert set(world.rows("sessions")) == {"a__f", "b__f"}
+    assert world.directory.owner("b__f") == ("b", "f")
+    world.opened("b", body([row("f", source="fairlead")], [], seq=9))
+    assert set(world.rows("sessions")) == {"a__f", "f"}
+    assert world.directory.owner("f") == ("b", "f")
+
+
+def test_a_machine_that_is_gone_for_good_is_not_listed() -> None:
+    world = World()
+    world.beat("a")
+    world.opened("a", body([row("s1")], [request("s1")]))
+    world.directory.forget("a")
+    assert world.rows("nodes") == world.rows("sessions") == world.rows("inbox") == {}
+    assert world.directory.owner("s1") is None
+
+
+def test_a_row_that_a_newer_machine_sends_is_listed_without_what_is_unknown() -> None:
+    world = World()
+    world.beat("a")
+    plain = body([row("s1"), row("s2")], [])
+    plain.state["sessions"][0]["mood"] = "good"
+    del plain.state["sessions"][1]["title"]  # It cannot be read at all.
+    world.opened("a", plain)
+    assert set(world.rows("sessions")) == {"s1"}
