@@ -2,8 +2,8 @@
 
 A load at a fixed pace measures the machine too: a server that gets too little of a busy machine
 merges more, and its CPU time per line falls. Here the pace follows the server. In each step a part
-of the sessions writes one line each, as they would between two commits of the store, and the step
-ends when every socket that follows them has received it. So the work per line is the same on an
+of the sessions writes one line each, or a few, as they would between two commits of the store, and
+the step ends when every socket that follows them has received it. So the work per line is the same on an
 idle machine and on a busy one, and CPU times of two versions can be compared.
 
 This process plays all agents and all clients.
@@ -49,6 +49,9 @@ class Plan:
     """Those of them that are not measured: caches fill, and the first items are added."""
     at_once: int = 20
     """Sessions that write in one step."""
+    together: int = 1
+    """Lines that a session writes in one step. With several of them the server does what it does
+    under a load that makes the sessions take turns: it stores and sends them together."""
 
 
 class _Agent(asyncio.Protocol):
@@ -77,11 +80,11 @@ class _Agent(asyncio.Protocol):
             self._write(json.dumps(echo).encode() + b"\n")
             self._run.prompted(message["message"]["content"][0]["text"], self)
 
-    def write_next(self) -> None:
-        """Write the next line of the script."""
-        beat = self._script.beats[self.written]
-        self.written += 1
-        self._write(self._script.said_by(self.session, beat.line))
+    def write_next(self, count: int) -> None:
+        """Write the next lines of the script."""
+        beats = self._script.beats[self.written : self.written + count]
+        self.written += count
+        self._write(b"".join(self._script.said_by(self.session, beat.line) for beat in beats))
 
     def _write(self, line: bytes) -> None:
         os.write(self._stdout, line)  # A pipe holds more than one line, and the last was read.
@@ -135,15 +138,15 @@ class _Run:
     async def step(
         self, names: list[tuple[str, _Agent]], followers: dict[str, list[Follower]]
     ) -> None:
-        """Let these sessions write one line each, and wait until it has reached every socket."""
+        """Let these sessions write, and wait until it has reached every socket."""
         self._complete.clear()
         for name, _ in names:
             document = name.encode()
             sockets = followers[name]
-            self._wanted[document] = sockets[0].positions[document] + 1
+            self._wanted[document] = sockets[0].positions[document] + self.plan.together
             self._behind[document] = len(sockets)
         for _, agent in names:
-            agent.write_next()
+            agent.write_next(self.plan.together)
         async with asyncio.timeout(STEP_S):
             await self._complete.wait()
 
@@ -195,7 +198,7 @@ async def _measure(run: _Run, server: Server, project: Path) -> float:
         agents[at :: len(agents) // plan.at_once] for at in range(len(agents) // plan.at_once)
     ]
     before = 0.0
-    for number in range(plan.lines):
+    for number in range(0, plan.lines, plan.together):
         if number == plan.warm:
             before = server.cpu_s()
         for group in groups:

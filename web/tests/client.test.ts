@@ -126,7 +126,7 @@ describe("documents", () => {
   });
 
   test("are acknowledged for many frames together, and never before they are applied", () => {
-    world.pass(1);
+    world.pass(2);
     const before = world.socket.of("ack").length;
     for (let seq = 4; seq < 20; seq += 1) {
       world.socket.say(append(seq, seq + 1, seq - 1, "x"));
@@ -134,21 +134,34 @@ describe("documents", () => {
     }
     world.socket.say(append(20, 21, 19, "y"));
     expect(world.socket.of("ack")).toHaveLength(before);
-    world.pass(1);
+    world.pass(2);
     expect(world.socket.of("ack").slice(before)).toEqual([{ type: "ack", document: "s", seq: 20 }]);
     world.frame();
-    world.pass(1);
+    world.pass(2);
     expect(world.socket.of("ack").at(-1)).toEqual({ type: "ack", document: "s", seq: 21 });
   });
 
+  test("are acknowledged at once after half a MiB, so that the server need not stop", () => {
+    world.pass(2);
+    const before = world.socket.of("ack").length;
+    world.socket.say(append(4, 5, 3, "x".repeat(300_000)));
+    world.frame();
+    expect(world.socket.of("ack")).toHaveLength(before);
+    world.socket.say(append(5, 6, 300_003, "x".repeat(300_000)));
+    world.frame();
+    expect(world.socket.of("ack").slice(before)).toEqual([{ type: "ack", document: "s", seq: 6 }]);
+    world.pass(2);
+    expect(world.socket.of("ack")).toHaveLength(before + 1);
+  });
+
   test("are not acknowledged after the client was stopped", () => {
-    world.pass(1);
+    world.pass(2);
     const { socket } = world;
     const before = socket.of("ack").length;
     socket.say(append(4, 5, 3, " two"));
     world.frame();
     client.stop();
-    world.pass(1);
+    world.pass(2);
     expect(socket.of("ack")).toHaveLength(before);
   });
 

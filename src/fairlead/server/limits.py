@@ -81,6 +81,10 @@ class Limits:
     unstored_bytes: int = 2 * MIB
     """How far a CLI may be ahead of the store; above it its pipe is not read. Three batches, so
     that reading and storing overlap; 400 MiB if the disk is full for all sessions."""
+    appends_per_s: float = 800.0
+    """Appends of all sessions whose output can wait; above it the sessions take turns. A session
+    that writes ten lines a second is not delayed up to 80 such sessions, and by a quarter of a
+    second with 200."""
     batch_events: int = 2_000
     """Events in one append: some milliseconds of the writer thread."""
     checkpoint_events: int = 4_000

@@ -25,7 +25,7 @@ export interface ConnectionEvents {
   /** The answer to a server that proves its identity; null if its proof is wrong. */
   answer(challenge: Challenge): Promise<Hello | null>;
   welcomed(welcome: Welcome): void;
-  received(message: FromServer): void;
+  received(message: FromServer, size: number): void;
   moved(link: Link): void;
 }
 
@@ -128,7 +128,7 @@ export class Connection {
     } else if (message.type === "bye") {
       this.#goodbye = { reason: message.reason, again: message.again };
     } else {
-      this.#events.received(message);
+      this.#events.received(message, text.length);
     }
   }
 

@@ -8,7 +8,8 @@ further, and `on_room` when there is room again.
 
 Events travel in batches: one append is under way at a time, and everything that arrives meanwhile
 is one batch for the next append. A batch is shown as a whole (`stored`). There is no task per
-session; the store calls back when an append is durable.
+session; the store calls back when an append is durable. The sessions of a busy server share a
+number of appends a second (`append_rate`); only text and results of tools wait for their turn.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Protocol
 
 from fairlead.server.limits import Limits
+from fairlead.server.session.append_rate import AppendRate
 from fairlead.server.session.log_lines import events_of
 from fairlead.store.log import NewEvent, StoreUnavailable
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.store.tables.intents import IntentOutcome
 from fairlead.transcript.reduce import Fed
 from fairlead.wire.control import ControlRequest, ControlResponse
+from fairlead.wire.events import Assistant, StreamEvent, ToolProgress, User
+from fairlead.wire.system import ThinkingTokens
 
 __all__ = ["EventStore", "Journal", "Shown"]
 
@@ -37,6 +42,12 @@ EVENT_BYTES = 120
 
 _ASKING = frozenset({ControlRequest, ControlResponse})
 """Messages that may contain open requests."""
+
+_CAN_WAIT = frozenset({StreamEvent, Assistant, User, ToolProgress, ThinkingTokens})
+"""What a working CLI writes most of the time. Nobody acts on it at once, so it may wait."""
+
+LARGE_BYTES = 64 * 1024
+"""A batch of this size does not wait: its own size costs more than the append."""
 
 Shown = tuple[Fed, float]
 """A value to feed to the transcript, and its time."""
@@ -70,7 +81,7 @@ class EventStore(Protocol):
 class _Waiting:
     """Some events that are stored together."""
 
-    __slots__ = ("asks", "at", "audit", "done", "events", "fed", "intent", "size")
+    __slots__ = ("asks", "at", "audit", "can_wait", "done", "events", "fed", "intent", "size")
 
     def __init__(
         self,
@@ -85,10 +96,15 @@ class _Waiting:
         self.at = at
         self.events = events_of(fed, at, line)
         self.size = sum([len(event.line) for event in self.events]) + EVENT_BYTES * len(fed)
-        self.asks = not _ASKING.isdisjoint(map(type, fed))
+        kinds = {type(each) for each in fed}
+        self.asks = not _ASKING.isdisjoint(kinds)
+        self.can_wait = done is None and _CAN_WAIT.issuperset(kinds)
         self.done = done
         self.intent = intent
         self.audit = audit
+
+
+_can_wait = attrgetter("can_wait")
 
 
 class Journal:
@@ -105,6 +121,7 @@ class Journal:
         on_room: Callable[[], None] | None = None,
         on_batch: Callable[[], None] | None = None,
         before: Callable[[Sequence[Fed]], Awaitable[None]] | None = None,
+        rate: AppendRate | None = None,
     ) -> None:
         """`stored` gets the number of the last event and the events.
 
@@ -112,6 +129,7 @@ class Journal:
         of the CLI may list open requests, so it counts as one.
         """
         self._before = before
+        self._rate = rate
         self._session = session
         self._store = store
         self._stored = stored
@@ -123,6 +141,8 @@ class Journal:
         self._working = False
         """Whether an append is scheduled or under way, its events are being shown, or the
         journal waits for a store that failed."""
+        self._queued = False
+        """Whether the journal waits for its turn to append."""
         self._emptied = asyncio.Event()
         self._emptied.set()
         self._retry: asyncio.TimerHandle | None = None
@@ -196,11 +216,39 @@ class Journal:
     def _put(self, waiting: _Waiting) -> None:
         self._waiting.append(waiting)
         self.bytes += waiting.size
-        if not self._working:
+        if self._working:
+            return
+        self._emptied.clear()
+        if self._may_append(waiting):
             self._working = True
-            self._emptied.clear()
             # Not now: what else this turn of the loop brings belongs to the same batch.
             asyncio.get_running_loop().call_soon(self._append)
+
+    def _may_append(self, latest: _Waiting) -> bool:
+        """Whether what waits is appended now; if not, the journal waits for its turn."""
+        if not latest.can_wait or self.bytes > LARGE_BYTES or self._rate is None:
+            return True
+        if self._queued:
+            return False
+        if self._rate.take():
+            return True
+        self._queued = True
+        self._rate.wait(self._begin_turn)
+        return False
+
+    def _begin_turn(self) -> None:
+        self._queued = False
+        if self._waiting and not self._working:
+            self._working = True
+            self._append()
+
+    def _go_on(self) -> None:
+        """A batch is done: hand over the next one, unless it can wait and others come first."""
+        waiting = self._waiting
+        if waiting and all(map(_can_wait, waiting)) and not self._may_append(waiting[-1]):
+            self._working = False
+        else:
+            self._append()
 
     def _append(self) -> None:
         """Hand the next batch to the store, or come to rest."""
@@ -288,7 +336,7 @@ class Journal:
                 self._on_room()
         if self._on_batch is not None:
             self._on_batch()
-        self._append()
+        self._go_on()
 
     async def _prepare(self, batch: list[_Waiting], seq: int) -> None:
         """Show what precedes the first request of the CLI, prepare the requests, show the rest."""

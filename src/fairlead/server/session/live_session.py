@@ -22,6 +22,7 @@ from fairlead.host.options.options import Options
 from fairlead.permissions.guard import Guard
 from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
+from fairlead.server.session.append_rate import AppendRate
 from fairlead.server.session.denied_rules import DeniedRules
 from fairlead.server.session.dialogs import DIALOGS
 from fairlead.server.session.journal import EventStore, Journal, Shown
@@ -32,12 +33,12 @@ from fairlead.server.session.queued_prompts import QueuedPrompts
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.store.tables.intents import IntentOutcome
 from fairlead.transcript.reduce import Fed
-from fairlead.transcript.state.changes import Change
+from fairlead.transcript.state.changes import Append, Change
 from fairlead.transcript.state.coalesce import coalesce
 from fairlead.transcript.state.facts import ProcessExited, Stopped
 from fairlead.transcript.transcript import Transcript
 from fairlead.transcript_observer import TranscriptObserver
-from fairlead.wire.events import RateLimitEvent, RateLimitInfo
+from fairlead.wire.events import RateLimitEvent, RateLimitInfo, StreamEvent
 from fairlead.wire.updates import PermissionUpdate
 
 __all__ = ["LiveSession"]
@@ -60,12 +61,15 @@ class LiveSession:
         transcript: Transcript | None = None,
         seq: int = 0,
         published: Callable[[LiveSession, int, Sequence[Change]], None],
-        settled: Callable[[LiveSession], None] | None = None,
+        settled: Callable[[LiveSession, bool], None] | None = None,
         exited: Callable[[LiveSession, ProcessExited], None] | None = None,
         clock: Callable[[], float] = time.time,
         guard: Guard | None = None,
         suggestions: bool = True,
+        rate: AppendRate | None = None,
     ) -> None:
+        """`settled` is called after each batch that was published, and told whether it did no more
+        than add to texts."""
         self.id = session
         self._guard = guard
         self._suggests = suggestions
@@ -99,7 +103,10 @@ class LiveSession:
             on_room=self._resume_reading,
             on_batch=self._batch_stored,
             before=self._prepare,
+            rate=rate,
         )
+        self._only_grew = True
+        """Whether the events since `settled` was called did no more than add to texts."""
         self.on_limit: Callable[[LiveSession, RateLimitInfo, float], None] | None = None
         """Called for every stored report of the account's usage."""
         self.prepare: Callable[[Sequence[Fed]], Awaitable[None]] | None = None
@@ -264,6 +271,8 @@ class LiveSession:
         changes: Sequence[Change] = self.transcript.feed_all(batch)
         if len(changes) > 1:  # Also those of one event: a result sets a text, then the outcome.
             changes = coalesce(changes)
+        if self._only_grew:
+            self._only_grew = _only_grows(batch, changes)
         self.prompts.apply(batch)
         self.seq = seq
         self._published(self, seq, changes)
@@ -272,8 +281,9 @@ class LiveSession:
                 self.on_limit(self, fed.rate_limit_info, at)
 
     def _batch_stored(self) -> None:
+        only_grew, self._only_grew = self._only_grew, True
         if self._settled is not None:
-            self._settled(self)
+            self._settled(self, only_grew)
         self.prompts.write_next()
 
     def _gone(self, fact: ProcessExited) -> None:
@@ -314,3 +324,14 @@ class LiveSession:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+_TEXT: frozenset[type] = frozenset({Append})
+_DELTA: frozenset[type] = frozenset({StreamEvent})
+
+
+def _only_grows(batch: Sequence[Shown], changes: Sequence[Change]) -> bool:
+    """Whether events did no more than add to texts, which is most of what a CLI writes."""
+    return {type(change) for change in changes} <= _TEXT and {
+        type(fed) for fed, _ in batch
+    } <= _DELTA

@@ -20,6 +20,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.refusal import Refusal
+from fairlead.server.session.append_rate import AppendRate
 from fairlead.server.session.checkpoints import Checkpoints
 from fairlead.server.session.live_session import LiveSession
 from fairlead.server.session.loading import Loaded
@@ -115,6 +116,7 @@ class Sessions:
             spawn=self.spawn,
         )
         self._checkpoints = Checkpoints(store, limits)
+        self._append_rate = AppendRate(limits.appends_per_s)
         # New in each run: a database that was restored from a backup counts differently (F-30).
         self._epoch = f"{store.epoch}.{uuid.uuid4().hex[:12]}"
         self._loaded: dict[str, LiveSession] = {}
@@ -125,7 +127,8 @@ class Sessions:
         self.retired = 0
         """How many CLI processes ended and how many sessions were unloaded, so far."""
         self.on_settled: list[Callable[[LiveSession], None]] = []
-        """Called after each batch of events that was stored and published."""
+        """Called after each batch of events that was stored and published, unless it did no more
+        than add to texts: nothing else is derived from those."""
         self.gate_of: Callable[[LiveSession], Gate] | None = None
         """Gives the gate of a session's prompt queue."""
         self.on_limit: Callable[[LiveSession, RateLimitInfo, float], None] | None = None
@@ -218,6 +221,7 @@ class Sessions:
             clock=self.clock,
             guard=self.policy.guard,
             suggestions=self.policy.suggestions,
+            rate=self._append_rate,
         )
         self._loaded[session] = live
         if self.gate_of is not None:
@@ -363,14 +367,16 @@ class Sessions:
         self.hub.publish(live.id, seq, source.changes(changes))
         self.catalog.touched(live.id, changes)
 
-    def _settled(self, live: LiveSession) -> None:
+    def _settled(self, live: LiveSession, only_grew: bool) -> None:
         """A batch of events was stored and published."""
+        if self._checkpoints.is_due(live):
+            self.spawn(self._checkpoints.keep(live))
+        if only_grew:
+            return
         self.catalog.refresh(live)
         # Before the row is stored: what a listener stores is then durable when the row is.
         for listener in self.on_settled:
             listener(live)
-        if self._checkpoints.is_due(live):
-            self.spawn(self._checkpoints.keep(live))
         if not live.transcript.in_turn:
             self.catalog.turn_over(live, RUNNING if live.live else STOPPED)
 

@@ -1,0 +1,57 @@
+"""How often the sessions of a server hand their output to the store, all of them together.
+
+An append costs the same for one event as for a few: a commit, a fold, a frame for each client. So
+the sessions share a number of appends a second. Below that number every append is made at once.
+Above it the sessions take turns, in the order in which they asked, and what a CLI writes while its
+session waits is one batch. With 200 sessions the wait is a quarter of a second. Only output that
+can wait takes part: `journal` decides what that is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+__all__ = ["AppendRate"]
+
+ROUND_S = 0.025
+"""Time between two rounds of waiting sessions: the store's own interval under load, so that the
+appends of a round share a commit."""
+
+BURST_S = 0.1
+"""Appends of so much time are made at once after a quieter moment."""
+
+
+class AppendRate:
+    """A number of appends a second, shared by the journals of all sessions."""
+
+    def __init__(self, per_s: float) -> None:
+        self._per_s = per_s
+        self._used_until = 0.0
+        """The appends so far are worth the time up to here; that is at most a burst ahead of now."""
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self) -> bool:
+        """Use one append now; False if all are used, or if others wait for one."""
+        return not self._waiting and self._use(asyncio.get_running_loop().time())
+
+    def wait(self, turn: Callable[[], None]) -> None:
+        """Call `turn` when it is the caller's turn to append."""
+        self._waiting.append(turn)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(ROUND_S, self._round)
+
+    def _round(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        while self._waiting and self._use(now):
+            self._waiting.popleft()()
+        self._timer = loop.call_later(ROUND_S, self._round) if self._waiting else None
+
+    def _use(self, now: float) -> bool:
+        if self._used_until > now + BURST_S:
+            return False
+        self._used_until = max(self._used_until, now) + 1 / self._per_s
+        return True

@@ -1,0 +1,132 @@
+"""The sessions of a busy server share a number of appends a second; control does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fairlead.server.limits import Limits
+from fairlead.server.session.append_rate import BURST_S, ROUND_S, AppendRate
+from fairlead.server.session.journal import LARGE_BYTES, Journal
+from fairlead.transcript.reduce import Fed
+from fairlead.wire.decode import decode
+from tests.server.gate import Gate
+
+SLOW = 0.01
+"""Appends a second: once the burst is used up, no turn comes within a test."""
+
+
+def delta(text: str = "x") -> Fed:
+    """A line of text."""
+    return decode(
+        b'{"type":"stream_event","event":{"type":"content_block_delta","index":0,'
+        b'"delta":{"type":"text_delta","text":"%b"}}}' % text.encode()
+    )
+
+
+def request() -> Fed:
+    """The CLI asks for permission."""
+    return decode(
+        b'{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool",'
+        b'"tool_name":"Bash","input":{},"tool_use_id":"t"}}'
+    )
+
+
+class Log:
+    """A journal on a store that works, and what it has shown."""
+
+    def __init__(self, rate: AppendRate) -> None:
+        self.batches: list[list[Any]] = []
+        self.on_batch: list[Callable[[], None]] = []
+        self.gate = Gate()
+        self.gate.open.set()
+        self.journal = Journal("s", self.gate, self._stored, Limits(), rate=rate)
+
+    def _stored(self, last: int, batch: Any) -> None:
+        self.batches.append([fed for fed, _ in batch])
+        for call in self.on_batch:
+            call()
+
+    async def settle(self) -> None:
+        """Let everything happen that needs no more time."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+def used_up(per_s: float) -> AppendRate:
+    """A rate whose burst was just used."""
+    rate = AppendRate(per_s)
+    while rate.take():
+        pass
+    return rate
+
+
+async def test_B136_below_the_rate_every_append_is_made_at_once() -> None:
+    log = Log(AppendRate(800.0))
+    for n in range(int(800 * BURST_S)):
+        log.journal.note([delta(str(n))], 0.0)
+        await log.settle()
+        assert len(log.batches) == n + 1
+    await log.journal.close()
+
+
+async def test_B136_text_waits_for_its_turn_and_is_one_batch_then() -> None:
+    rate = used_up(SLOW)
+    log = Log(rate)
+    for n in range(10):
+        log.journal.note([delta(str(n))], 0.0)
+        await log.settle()
+    assert log.batches == []
+    rate._used_until = 0.0  # As if the time had passed.
+    await asyncio.wait_for(log.journal.flush(), 10)
+    assert [len(batch) for batch in log.batches] == [10]
+    await log.journal.close()
+
+
+async def test_B136_sessions_take_turns_in_the_order_in_which_they_asked() -> None:
+    rate = used_up(1 / ROUND_S)
+    logs = [Log(rate) for _ in range(3)]
+    order: list[int] = []
+    for number, log in enumerate(logs):
+        log.on_batch.append(partial(order.append, number))
+        log.journal.note([delta()], 0.0)
+    for log in reversed(logs):
+        await asyncio.wait_for(log.journal.flush(), 10)
+    assert order == [0, 1, 2]
+    for log in logs:
+        await log.journal.close()
+
+
+async def test_B136_a_request_a_decision_and_a_large_batch_do_not_wait() -> None:
+    log = Log(used_up(SLOW))
+    log.journal.note([delta("before")], 0.0)
+    await log.settle()
+    assert log.batches == []
+    log.journal.note([request()], 0.0)
+    await log.settle()
+    assert [len(batch) for batch in log.batches] == [2]  # What came before it goes with it.
+    log.journal.note([delta("before")], 0.0)
+    assert await asyncio.wait_for(log.journal.record([request()], 0.0), 10) == 4
+    log.journal.note([delta("x" * LARGE_BYTES)], 0.0)
+    await log.settle()
+    assert len(log.batches) == 3
+    await log.journal.close()
+
+
+async def test_B136_what_comes_during_an_append_waits_for_a_turn_too() -> None:
+    log = Log(AppendRate(SLOW))
+    log.gate.open.clear()
+    log.journal.note([delta("first")], 0.0)
+    await log.settle()
+    while log.journal._rate is not None and log.journal._rate.take():
+        pass
+    log.journal.note([delta("second")], 0.0)
+    log.gate.open.set()
+    await log.settle()
+    assert [len(batch) for batch in log.batches] == [1]
+    log.journal.note([request()], 0.0)
+    await asyncio.wait_for(log.journal.flush(), 10)
+    assert [len(batch) for batch in log.batches] == [1, 2]
+    await log.journal.close()
