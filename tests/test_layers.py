@@ -9,10 +9,9 @@ that stands directly in the package. Everything is read from the source with `as
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
-
-import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "fairlead"
 
@@ -104,6 +103,7 @@ def layer_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@functools.cache
 def imported(path: Path) -> set[str]:
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -140,26 +140,27 @@ def test_there_is_source_to_check() -> None:
     assert len(modules()) > 10
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_a_module_imports_only_from_the_packages_below(path: Path) -> None:
-    layer = layer_of(path)
-    if layer in FREE:
-        return
-    own = {name.split(".")[1] for name in imported(path) if name.startswith("fairlead.")}
-    assert own - {layer} <= MAY_IMPORT[layer]
+def test_a_module_imports_only_from_the_packages_below() -> None:
+    wrong = {}
+    for path in modules():
+        layer = layer_of(path)
+        own = {name.split(".")[1] for name in imported(path) if name.startswith("fairlead.")}
+        if layer not in FREE and (above := own - {layer} - MAY_IMPORT[layer]):
+            wrong[name_of(path)] = above
+    assert wrong == {}
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in modules() if layer_of(path) in INSIDE], ids=name_of
-)
-def test_inside_a_package_imports_point_one_way(path: Path) -> None:
-    package = layer_of(path)
-    first = rank(package, [*path.relative_to(SOURCE / package).with_suffix("").parts])
-    for name in inner_imports(path, package):
-        expected = rank(package, name.split("."))
-        assert first is not None
-        assert expected is not None
-        assert expected <= first, f"{name_of(path)} imports {package}.{name}, which is above it"
+def test_inside_a_package_imports_point_one_way() -> None:
+    paths = [path for path in modules() if layer_of(path) in INSIDE]
+    assert paths
+    for path in paths:
+        package = layer_of(path)
+        first = rank(package, [*path.relative_to(SOURCE / package).with_suffix("").parts])
+        for name in inner_imports(path, package):
+            expected = rank(package, name.split("."))
+            assert first is not None
+            assert expected is not None
+            assert expected <= first, f"{name_of(path)} imports {package}.{name}, which is above it"
 
 
 def test_the_modules_of_the_emulator_form_no_cycle() -> None:
@@ -174,17 +175,22 @@ def test_the_modules_of_the_emulator_form_no_cycle() -> None:
     assert left == {}
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_a_pure_module_does_not_reach_the_outside_world(path: Path) -> None:
-    name = name_of(path)
-    if name in IMPURE_FILES or not name.startswith(tuple(f"{folder}/" for folder in PURE)):
-        return
-    assert not {name.split(".")[0] for name in imported(path)} & OUTSIDE_WORLD
+def test_a_pure_module_does_not_reach_the_outside_world() -> None:
+    folders = tuple(f"{folder}/" for folder in PURE)
+    pure = [path for path in modules() if name_of(path).startswith(folders)]
+    assert pure
+    reaching = {
+        name_of(path): outside
+        for path in pure
+        if name_of(path) not in IMPURE_FILES
+        and (outside := {name.split(".")[0] for name in imported(path)} & OUTSIDE_WORLD)
+    }
+    assert reaching == {}
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_a_module_has_at_most_600_lines(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 600
+def test_a_module_has_at_most_600_lines() -> None:
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in modules()}
+    assert {name: length for name, length in lengths.items() if length > 600} == {}
 
 
 def test_a_folder_holds_at_most_about_twenty_modules() -> None:

@@ -109,6 +109,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("s")
 
 
+@pytest.mark.matrix(target="conformance")
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("sdk", ["python", "typescript"])
 def test_E2_the_official_sdks_drive_the_emulator(sdk: str, version: str, short: Path) -> None:
