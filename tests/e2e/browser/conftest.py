@@ -11,7 +11,9 @@
 `hostile`   another browser, for which evil.test and every name below it is this machine.
 `chromium`  the browser itself, one for all tests; it accepts the certificate of `TlsProxy`.
 
-All of it runs on one event loop, so that one browser serves all tests.
+All of it runs on one event loop, so that one browser serves all tests. Pages of `visit` have no
+service worker unless the test is marked with `service_worker`: a new browser profile loads and hashes
+all files of the app for it, which is a third of the CPU time of a short test.
 """
 
 from __future__ import annotations
@@ -41,6 +43,10 @@ Emulated = Callable[..., Awaitable[House]]
 Perform = Callable[..., Awaitable[tuple[Desk, Puppet]]]
 
 TOUR = Path(__file__).parents[3] / "src" / "fairlead" / "emulator" / "scenarios" / "tour.yaml"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "service_worker: pages of `visit` may have a service worker")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -76,8 +82,9 @@ async def hostile() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(chromium: Browser) -> AsyncIterator[Visit]:
+async def visit(chromium: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
     desks: list[Desk] = []
+    has_worker = request.node.get_closest_marker("service_worker") is not None
 
     async def open_desk(
         house: House,
@@ -94,6 +101,7 @@ async def visit(chromium: Browser) -> AsyncIterator[Visit]:
             has_touch=phone,
             reduced_motion="reduce",
             locale="en-GB",
+            service_workers="allow" if has_worker else "block",
         )
         desks.append(Desk(house, context, await context.new_page()))
         return await desks[-1].sign_in(role) if role is not None else desks[-1]

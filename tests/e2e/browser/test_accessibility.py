@@ -26,7 +26,10 @@ from tests.e2e.browser.scripts import (
 )
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
-widths = pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
+one_width = pytest.mark.matrix(target="faults", cases=1)
+wide_first = pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
+phone_first = pytest.mark.parametrize("phone", [True, False], ids=["390", "1440"])
+"""`make test` looks at each state in the first of the widths, `make faults` in both."""
 
 FREE = ("Glob", "Grep", "TaskCreate", "TaskUpdate", "Skill", "mcp__mystery__look")
 
@@ -116,7 +119,8 @@ async def find(desk: Desk, words: str) -> None:
     await bar.get_by_role("searchbox").fill(words)
 
 
-@widths
+@one_width
+@wide_first
 async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)
@@ -154,7 +158,8 @@ async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report.check()
 
 
-@widths
+@one_width
+@phone_first
 async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)
@@ -202,7 +207,8 @@ async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -
     report.check()
 
 
-@widths
+@one_width
+@wide_first
 async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)
@@ -246,7 +252,8 @@ async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone:
     report.check()
 
 
-@widths
+@one_width
+@phone_first
 async def test_forms(theatre: Theatre, playhouse: House, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     desk = await visit(playhouse, phone=phone)
@@ -285,7 +292,8 @@ FORM = {
 }
 
 
-@widths
+@one_width
+@phone_first
 async def test_the_windows(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     house = await furnished(emulated)

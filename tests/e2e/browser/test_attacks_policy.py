@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import Browser, Page
 
 from fairlead.server.http.static import WEB_FOLDER
@@ -11,6 +12,8 @@ from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.desk import PATIENCE_MS, Desk
 from tests.e2e.browser.evil import open_evil
 from tests.e2e.browser.house import House
+
+pytestmark = pytest.mark.service_worker
 
 INJECTED = r"""
 () => new Promise((done) => {

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
@@ -17,6 +18,8 @@ from tests.e2e.browser.picture_bytes import PICTURE
 from tests.e2e.browser.scripts import say, scene, use
 from tests.server.remote.real_proxies import RealProxy, real_proxy
 from tests.server.remote.recipes import PATH
+
+pytestmark = pytest.mark.service_worker
 
 TRUSTED = "127.0.0.1"
 

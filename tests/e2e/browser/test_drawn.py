@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.conftest import Emulated, Perform, Visit
@@ -112,6 +113,7 @@ async def test_U135_formulas_are_drawn_and_prices_are_not(emulated: Emulated, vi
     assert "KaTeX_Main" in str(family)
 
 
+@pytest.mark.service_worker
 async def test_U136_drawing_is_loaded_only_when_it_is_needed(
     emulated: Emulated, visit: Visit
 ) -> None:

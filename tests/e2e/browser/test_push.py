@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from playwright.async_api import CDPSession, expect
 
 from fairlead.server.limits import Limits
@@ -14,6 +15,8 @@ from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.house import House
 from tests.server.notices.push_service import Browser, PushService
 from tests.waiting import until
+
+pytestmark = pytest.mark.service_worker
 
 PATIENCE_S = 60.0
 AT_ONCE = Limits(notice_delay_s=0.0, notice_viewed_delay_s=0.0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.scripts import say, scene
 from tests.server.tls_proxy import ADDRESS, TlsProxy
+
+pytestmark = pytest.mark.service_worker
 
 
 async def test_R18_the_app_pairs_works_and_reconnects_behind_a_tls_proxy(
