@@ -11,7 +11,9 @@ cases are deselected, not skipped. With FAIRLEAD_MATRIX=whole in the environment
 deselected; `make faults` and `make conformance` set it and run all tests marked with their name.
 
 `matrix(target=…, cases=8)` limits the slice further, to evenly spread cases. That is for long lists
-of cases that another test of `make test` proves in a cheaper way, such as by recordings.
+of cases that another test of `make test` proves in a cheaper way, such as by recordings. Of a mark
+for a whole module, `pytestmark = pytest.mark.matrix(target=…, of_module=8)`, the cases of all its tests
+are one such list.
 
 A test that loops over a list, or that generates its cases, asks for its share:
 
@@ -96,20 +98,27 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.matrix(target="faults"))
             continue
         check_mark(mark, item.nodeid)
-        matrices.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        separator = "::" if "of_module" in mark.kwargs else "["
+        matrices.setdefault(item.nodeid.partition(separator)[0], []).append(item)
     if WHOLE:
         return
     removed: set[pytest.Item] = set()
     for cases in matrices.values():
-        chosen = slice_of([_values(item) for item in cases])
-        mark = cases[0].get_closest_marker("matrix")
-        most = mark.kwargs.get("cases") if mark else None
-        kept = set(share(chosen, most) if most else chosen)
+        kept = _kept(cases)
         if kept:  # A test without parameters has one case, which stays.
             removed.update(item for number, item in enumerate(cases) if number not in kept)
     if removed:
         config.hook.pytest_deselected(items=[item for item in items if item in removed])
         items[:] = [item for item in items if item not in removed]
+
+
+def _kept(cases: list[pytest.Item]) -> set[int]:
+    mark = cases[0].get_closest_marker("matrix")
+    limits = mark.kwargs if mark else {}
+    if "of_module" in limits:
+        return set(share(range(len(cases)), limits["of_module"]))
+    chosen = slice_of([_values(item) for item in cases])
+    return set(share(chosen, limits["cases"]) if "cases" in limits else chosen)
 
 
 def _values(item: pytest.Item) -> dict[str, Hashable]:

@@ -42,6 +42,20 @@ def test_generated(number):
 """
 
 
+MODULE = """
+import pytest
+
+pytestmark = pytest.mark.matrix(target="conformance", of_module=2)
+
+@pytest.mark.parametrize("case", ["a", "b", "c", "d"])
+def test_first(case):
+    pass
+
+def test_second():
+    pass
+"""
+
+
 def collected(folder: Path, *arguments: str, matrix: str = "") -> set[str]:
     """The names of the tests that a run selects."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
@@ -69,6 +83,7 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> Selected:
     folder = tmp_path_factory.mktemp("sample")
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (folder / "test_sample.py").write_text(SAMPLE)
+    (folder / "test_module.py").write_text(MODULE)
     faults, conformance = (
         collected(folder, "-m", f"matrix(target='{target}')", matrix="whole")
         for target in ("faults", "conformance")
@@ -78,12 +93,16 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> Selected:
 
 def test_the_targets_together_run_every_case(selected: Selected) -> None:
     assert Counter(name.partition("[")[0] for name in set().union(*selected)) == {
+        "test_first": 4,
+        "test_second": 1,
         "test_pages": 12,
         "test_recordings": 5,
         "test_product": 4,
         "test_generated": 1,
     }
     assert Counter(name.partition("[")[0] for name in selected.tested) == {
+        "test_first": 1,
+        "test_second": 1,
         "test_pages": 4,
         "test_recordings": 2,
         "test_product": 4,

@@ -14,6 +14,9 @@ from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.beside import Beside, Host, Said
 from tests.e2e.real_cli.comparable import comparable
 
+# `make test` compares the emulator with recordings of these versions (tests/emulator).
+pytestmark = pytest.mark.matrix(target="conformance", of_module=5)
+
 EMULATED = pytest.mark.parametrize("cli", ["2.1.38", "2.1.325"], indirect=True)
 
 SCHEMA = {
@@ -66,7 +69,6 @@ async def test_E31_structured_output_is_checked_and_ends_the_turn(
     assert any('"structured_output"' in line for line in emulated)
 
 
-@pytest.mark.matrix(target="conformance", cases=4)
 @EMULATED
 @pytest.mark.parametrize(
     "wrong",

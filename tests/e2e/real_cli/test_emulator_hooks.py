@@ -15,6 +15,9 @@ from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.beside import Beside, Host, Said
 from tests.e2e.real_cli.comparable import comparable
 
+# `make test` compares the emulator with recordings of these versions (tests/emulator).
+pytestmark = pytest.mark.matrix(target="conformance", of_module=7)
+
 EMULATED = pytest.mark.parametrize("cli", ["2.1.38", "2.1.325"], indirect=True)
 NEW = pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)
 
@@ -103,7 +106,6 @@ async def test_E29_a_hook_that_blocks_is_told_alike(event: str, beside: Beside) 
     )
 
 
-@pytest.mark.matrix(target="conformance")
 @EMULATED
 @pytest.mark.parametrize("error", ["it broke", ""], ids=["fails", "is silent"])
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop"])
@@ -141,7 +143,6 @@ def furnish(home: Path, project: Path) -> None:
     (project / ".mcp.json").write_text(json.dumps(server))
 
 
-@pytest.mark.matrix(target="conformance", cases=4)
 @EMULATED
 @pytest.mark.parametrize(
     "sources", [None, "", "user", "project", "local", "user,project", "project, local"]
