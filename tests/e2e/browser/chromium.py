@@ -2,11 +2,12 @@
 
     python -m tests.e2e.browser.chromium
 
-prefers `chromium-headless-shell`, which runs the same engine without the interface of a browser: to
-open the app in it takes 1.0 s of CPU time, and 2.8 s in `chromium` with its new headless mode. Where
-it cannot be installed, another Chromium that is there already will do. Without any, it says what to
-do and fails, for a browser test that does not run proves nothing. `FAIRLEAD_CHROMIUM` names another
-one.
+looks for two programs and installs what is missing. Most tests use `chromium-headless-shell`, which
+is the same engine without the interface of a browser: to open the app in it takes 1.0 s of CPU time,
+and 2.8 s in `chromium`. Tests of notifications, which the shell does not have, use `chromium`. Where
+the shell cannot be installed, `chromium` takes its place. Without root and apt, and without any
+Chromium, it says what to do and fails, for a browser test that does not run proves nothing.
+`FAIRLEAD_CHROMIUM` names another program for all tests.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 
 __all__ = ["ARGUMENTS", "find", "main"]
 
 SHELL = "chromium-headless-shell"
-NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 ARGUMENTS = (
     "--no-sandbox",  # Tests run as root in containers, where the sandbox cannot be had.
@@ -33,39 +35,40 @@ ARGUMENTS = (
 
 HOW = (
     "no Chromium was found, and it cannot be installed here without root and apt. "
-    "Install it (Debian: `apt-get install chromium-headless-shell`), or name one in FAIRLEAD_CHROMIUM."
+    "Install it (Debian: `apt-get install chromium`), or name one in FAIRLEAD_CHROMIUM."
 )
 
 
-def find() -> str | None:
-    """The path of a Chromium on this machine."""
+def find(*, whole: bool = False) -> str | None:
+    """The path of a Chromium on this machine; `whole` asks for one that has notifications."""
     wanted = os.environ.get("FAIRLEAD_CHROMIUM")
-    if wanted:
-        return shutil.which(wanted)
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    names = (wanted,) if wanted else WHOLE if whole else (SHELL, *WHOLE)
+    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 def main() -> int:
-    """Make sure that there is one; returns the exit code."""
-    if not os.environ.get("FAIRLEAD_CHROMIUM") and shutil.which(SHELL) is None:
-        _install()
-    if find() is not None:
+    """Make sure that both are there; returns the exit code."""
+    missing = [] if shutil.which(SHELL) else [SHELL]
+    missing += [] if find(whole=True) else ["chromium"]
+    if missing and not os.environ.get("FAIRLEAD_CHROMIUM"):
+        _install(missing)
+    if find(whole=True) is not None:
         return 0
     print(HOW, file=sys.stderr)  # noqa: T201 - this is a program
     return 1
 
 
-def _install() -> None:
-    """Install the shell, or where the distribution has no such package, Chromium."""
+def _install(packages: Sequence[str]) -> None:
+    """Install Debian's packages, one by one: a distribution may have no shell."""
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
         return
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run([apt, "--quiet=2", "update"], env=env, check=False)
-    for package in (SHELL, "chromium"):
-        command = [apt, "--quiet=2", "install", "--yes", "--no-install-recommends", package]
-        if find() is None or package == SHELL:
-            subprocess.run(command, env=env, check=False)
+    for words in (
+        ["update"],
+        *(["install", "--yes", "--no-install-recommends", p] for p in packages),
+    ):
+        subprocess.run([apt, "--quiet=2", *words], env=env, check=False)
 
 
 if __name__ == "__main__":

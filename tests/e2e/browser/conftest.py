@@ -19,7 +19,7 @@ all files of the app for it, which is a third of the CPU time of a short test.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,29 +56,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def chromium() -> AsyncIterator[Browser]:
-    path = find()
+@asynccontextmanager
+async def launched(path: str | None, *arguments: str) -> AsyncIterator[Browser]:
+    """A running browser."""
     assert path is not None, HOW
     async with async_playwright() as playwright:
-        accepted = f"--ignore-certificate-errors-spki-list={KEY_HASH}"
         browser = await playwright.chromium.launch(
-            executable_path=path, args=[*ARGUMENTS, accepted]
+            executable_path=path, args=[*ARGUMENTS, *arguments]
         )
         yield browser
         await browser.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def hostile() -> AsyncIterator[Browser]:
-    path = find()
-    assert path is not None, HOW
-    rules = "MAP evil.test 127.0.0.1, MAP *.evil.test 127.0.0.1"
-    arguments = [*ARGUMENTS, f"--host-resolver-rules={rules}"]
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=arguments)
+async def chromium() -> AsyncIterator[Browser]:
+    async with launched(find(), f"--ignore-certificate-errors-spki-list={KEY_HASH}") as browser:
         yield browser
-        await browser.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def hostile() -> AsyncIterator[Browser]:
+    rules = "MAP evil.test 127.0.0.1, MAP *.evil.test 127.0.0.1"
+    async with launched(find(), f"--host-resolver-rules={rules}") as browser:
+        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
+import playwright.async_api
 import pytest
+import pytest_asyncio
 from playwright.async_api import CDPSession, expect
 
 from fairlead.server.limits import Limits
 from fairlead.server.notices.targets import PushTarget, push_id
-from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.chromium import find
+from tests.e2e.browser.conftest import Emulated, Visit, launched
 from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.house import House
 from tests.server.notices.push_service import Browser, PushService
 from tests.waiting import until
 
 pytestmark = pytest.mark.service_worker
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def chromium() -> AsyncIterator[playwright.async_api.Browser]:
+    """A browser with notifications."""
+    async with launched(find(whole=True)) as browser:
+        yield browser
+
 
 PATIENCE_S = 60.0
 AT_ONCE = Limits(notice_delay_s=0.0, notice_viewed_delay_s=0.0)
