@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -143,3 +145,26 @@ def test_the_makefile_runs_the_matrices_of_each_target() -> None:
         assert f"$(MATRIX) -m \"matrix(target='{target}')\"" in recipe
     # The conformance program runs the folder that the recipe leaves out.
     assert '"FAIRLEAD_MATRIX": "whole"' in (ROOT / "tests/e2e/conformance.py").read_text("utf-8")
+
+
+def test_a_test_that_takes_a_share_is_run_whole_elsewhere() -> None:
+    wrong = []
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        text = path.read_text("utf-8")
+        if not re.search(r"^from tests.matrix import .*\bshare\b", text, re.MULTILINE):
+            continue
+        tree = ast.parse(text)
+        if any("pytest.mark.matrix" in ast.unparse(node) for node in tree.body if _is_mark(node)):
+            continue
+        wrong += [
+            f"{path.name}: {node.name}"
+            for node in tree.body
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and re.search(r"\bshare\(", ast.unparse(node))
+            and not any("mark.matrix" in ast.unparse(mark) for mark in node.decorator_list)
+        ]
+    assert wrong == []
+
+
+def _is_mark(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"

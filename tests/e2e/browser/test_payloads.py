@@ -18,6 +18,7 @@ from tests.e2e.browser.conftest import Perform
 from tests.e2e.browser.desk import PATIENCE_MS, Desk
 from tests.e2e.browser.payloads import ALL, CORPUS, expect_harmless, open_all, watched
 from tests.e2e.browser.puppet import Puppet
+from tests.matrix import share
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -34,6 +35,9 @@ TOOLS = (
     "TaskUpdate", "TodoWrite", "WebSearch", "Write", "mcp__evil__tool",
 )  # fmt: skip
 """A tool for each card, and for each way in which one reads what came back."""
+
+OF_EACH_GROUP = 10
+"""Payloads of each group in `make test`; `make faults` plays all of them."""
 
 TOGETHER = 40
 SHORT = 300
@@ -111,27 +115,29 @@ async def _expect_harmless(desk: Desk, puppet: Puppet, *, opened: Sequence[str])
     assert await desk.page.evaluate("() => window.found") == ["<FORM>"]
 
 
+@pytest.mark.matrix(target="faults")
 @pytest.mark.parametrize("act", sorted(ACTS))
 async def test_T22_T23_nothing_of_a_payload_runs_or_loads_live_or_as_history(
     act: str, perform: Perform
 ) -> None:
-    payloads = [one for group in ACTS[act] for one in CORPUS[group]]
+    payloads = [one for group in ACTS[act] for one in share(CORPUS[group], OF_EACH_GROUP)]
     desk, puppet = await perform()
     await watched(desk)
     await _perform(puppet, payloads)
     await _expect_harmless(desk, puppet, opened=("live", "history"))
 
 
+@pytest.mark.matrix(target="faults")
 async def test_T22_no_name_and_no_result_of_any_shape_harms_a_card(perform: Perform) -> None:
     desk, puppet = await perform()
     await watched(desk)
-    for text in CORPUS["values"]:
+    for text in share(CORPUS["values"], OF_EACH_GROUP):
         value = json.loads(text)
         given = value if isinstance(value, dict) else {"given": value}
         for tool in TOOLS:
             for line in _call(tool, given, text, tool_use_result=value):
                 await puppet.line(**line)
-    for name in CORPUS["names"]:
+    for name in share(CORPUS["names"], OF_EACH_GROUP):
         agent = {"subagent_type": name, "description": name, "prompt": name}
         for tool, given in ((name, {name: name}), ("Read", {"file_path": name}), ("Agent", agent)):
             for line in _call(tool, given, name):
