@@ -22,7 +22,7 @@ from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.access.owner_channel import SOCKET
 from fairlead.server.limits import Limits
 from tests.commands.pty_program import Terminal, in_terminal
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+)/#code=([\w-]+)")
 NOBODY = 65534
@@ -144,8 +144,8 @@ async def test_B13_a_printed_link_works_for_ten_minutes_and_a_shown_code_for_one
     limits = Limits()
     assert (limits.launch_code_s, limits.code_s) == (600.0, 60.0)
     now = [0.0]
-    async with Stage(tmp_path) as stage:
-        devices = DeviceRegistry(stage.store, limits, ticks=lambda: now[0])
+    async with ServerHarness(tmp_path) as harness:
+        devices = DeviceRegistry(harness.store, limits, ticks=lambda: now[0])
         code, late = devices.issue_code(), devices.issue_code()
         invited = devices.invite("viewer")
         now[0] = 61.0

@@ -15,9 +15,9 @@ import pytest
 
 from tests.emulator.accepted_differences import DIFFERENCES, accepted
 from tests.emulator.derived_script import derive
-from tests.emulator.furniture import furnish
 from tests.emulator.recorded_process import both_versions, processes
 from tests.emulator.replayed_process import RECORDED_ROOT, Replay
+from tests.emulator.scenario_files import furnish
 from tests.emulator.skeleton import skeletons
 
 VERSIONS = ("2.1.38", "2.1.325")

@@ -19,7 +19,7 @@ from fairlead.server.view.session_view import SessionView
 from fairlead.store.log import Event
 from fairlead.store.sqlite import SqliteStore
 from fairlead.transcript.transcript import Transcript
-from tests.faults.robot import Robot
+from tests.faults.faulty_client import FaultyClient
 from tests.faults.views import view_of_source, view_of_state
 
 __all__ = ["Findings", "check", "events_of"]
@@ -79,7 +79,7 @@ async def events_of(store: SqliteStore, session: str) -> list[Event]:
 async def check(
     store: SqliteStore,
     sessions: Iterable[str],
-    robots: Sequence[Robot],
+    clients: Sequence[FaultyClient],
     received: Sequence[dict[str, Any]],
     policy: Policy,
     *,
@@ -90,10 +90,10 @@ async def check(
     With `killed`, processes were killed: a prompt may then be marked as not sent instead, and a
     request as ended with its process.
     """
-    findings = Findings(breaches=[said for robot in robots for said in robot.breaches])
+    findings = Findings(breaches=[said for client in clients for said in client.breaches])
     for session in sessions:
         events = await events_of(store, session)
-        here = [robot for robot in robots if robot.session == session]
+        here = [client for client in clients if client.session == session]
         folded = _fold(session, events, here, policy, findings)
         _check_inputs(folded, here, received, findings, killed=killed)
         _check_permissions(folded, events, here, received, findings, killed=killed)
@@ -101,15 +101,19 @@ async def check(
 
 
 def _fold(
-    session: str, events: list[Event], robots: list[Robot], policy: Policy, findings: Findings
+    session: str,
+    events: list[Event],
+    clients: list[FaultyClient],
+    policy: Policy,
+    findings: Findings,
 ) -> Transcript:
     """Fold the log and compare it, on the way, with what was seen."""
     seen = defaultdict(list)
-    for robot in robots:
-        for seq, view in robot.seen.items():
-            seen[seq].append((robot.name, view))
-        if robot.highest > len(events):
-            findings.lost.append(f"{robot.name} saw {robot.highest} of {len(events)}")
+    for client in clients:
+        for seq, view in client.seen.items():
+            seen[seq].append((client.name, view))
+        if client.highest > len(events):
+            findings.lost.append(f"{client.name} saw {client.highest} of {len(events)}")
     transcript = Transcript()
     source = SessionView(transcript, policy)
     for number, event in enumerate(events, 1):
@@ -123,31 +127,31 @@ def _fold(
             if view_of_source(source, number, view.items) != view:
                 findings.wrong_views.append(f"{name} at {number}")
     findings.events += len(events)
-    for robot in robots:
-        if not robot.waiting and robot.seq == len(events) and robot.state is not None:
-            _check_end(source, robot, findings)
+    for client in clients:
+        if not client.waiting and client.seq == len(events) and client.state is not None:
+            _check_end(source, client, findings)
     return transcript
 
 
-def _check_end(source: SessionView, robot: Robot, findings: Findings) -> None:
-    assert robot.state is not None
-    assert robot.seq is not None
-    mine = view_of_state(robot.state, robot.seq)
-    if view_of_source(source, robot.seq, mine.items) != mine:
-        findings.wrong_views.append(f"{robot.name} at the end")
+def _check_end(source: SessionView, client: FaultyClient, findings: Findings) -> None:
+    assert client.state is not None
+    assert client.seq is not None
+    mine = view_of_state(client.state, client.seq)
+    if view_of_source(source, client.seq, mine.items) != mine:
+        findings.wrong_views.append(f"{client.name} at the end")
 
 
 def _check_inputs(
     transcript: Transcript,
-    robots: list[Robot],
+    clients: list[FaultyClient],
     received: Sequence[dict[str, Any]],
     findings: Findings,
     *,
     killed: bool,
 ) -> None:
     written = Counter(entry.get("uuid") for entry in received if entry.get("type") == "user")
-    for robot in robots:
-        for prompt, text in robot.accepted.items():
+    for client in clients:
+        for prompt, text in client.accepted.items():
             findings.inputs += 1
             item = transcript.item(prompt)
             state = getattr(item, "state", None)
@@ -160,7 +164,7 @@ def _check_inputs(
 def _check_permissions(
     transcript: Transcript,
     events: list[Event],
-    robots: list[Robot],
+    clients: list[FaultyClient],
     received: Sequence[dict[str, Any]],
     findings: Findings,
     *,
@@ -170,7 +174,7 @@ def _check_permissions(
     outcomes = Counter(row.id for row in (*transcript.pending, *transcript.settled))
     responses = [entry["response"] for entry in received if entry.get("type") == "control_response"]
     answered = Counter(response["request_id"] for response in responses)
-    winners = Counter(request for robot in robots for request, _ in robot.decided)
+    winners = Counter(request for client in clients for request, _ in client.decided)
     findings.permissions += len(asked)
     for request in asked:
         if outcomes[request] != 1 or answered[request] > 1 or winners[request] > 1:

@@ -1,8 +1,8 @@
-"""A TCP proxy that does to connections what bad networks do to them, by a seed.
+"""A TCP proxy that treats connections as bad networks do, from a seed.
 
-Each connection gets its own weather, drawn from the seed and its number: delays, a low rate,
-small slices, and an end after so many bytes (a reset, a clean close, silence, or a close in one
-direction only). Knows nothing of what it carries.
+Each connection gets its own faults, chosen by the seed and its number: delays, a low rate, small
+slices, and an end after n bytes (a reset, a clean close, silence, or a close in one direction
+only). It does not know the content of connections.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from weakref import WeakSet
 
-__all__ = ["CALM", "FaultProxy", "Weather", "stormy"]
+__all__ = ["CALM", "ConnectionFaults", "FaultProxy", "stormy"]
 
 READ = 16_384
 SLICES = 40
@@ -25,7 +25,7 @@ SLICES = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weather:
+class ConnectionFaults:
     """What happens to one connection."""
 
     delay_s: float = 0.0
@@ -42,13 +42,13 @@ class Weather:
     """How long a blackhole or a half-open connection stays."""
 
 
-CALM = Weather()
+CALM = ConnectionFaults()
 
 
-def stormy(rng: random.Random) -> Weather:
+def stormy(rng: random.Random) -> ConnectionFaults:
     """Some weather in which a connection mostly does not live long."""
     end = rng.choice(("reset", "reset", "close", "blackhole", "half_close"))
-    return Weather(
+    return ConnectionFaults(
         delay_s=rng.choice((0.0, 0.0, 0.0, rng.uniform(0.0, 0.02))),
         bytes_per_s=rng.choice((0.0, 0.0, 0.0, rng.uniform(50_000, 500_000))),
         slice_bytes=rng.choice((0, 0, 0, rng.randint(1, 400))),
@@ -62,11 +62,15 @@ class FaultProxy:
     """Passes connections on to one port of this machine. Use it as an async context manager."""
 
     def __init__(
-        self, port: int, *, seed: int = 0, weather: Callable[[random.Random], Weather] = stormy
+        self,
+        port: int,
+        *,
+        seed: int = 0,
+        faults: Callable[[random.Random], ConnectionFaults] = stormy,
     ) -> None:
         self.target = port
         self.port = 0
-        self.weather = weather
+        self.faults = faults
         self.ends: Counter[str] = Counter()
         """How connections were ended here."""
         self.connections = 0
@@ -98,33 +102,33 @@ class FaultProxy:
             return
         self.connections += 1
         self._accepted_writers.add(writer)
-        weather = self.weather(random.Random(f"{self._seed}:{self.connections}"))
-        task = asyncio.get_running_loop().create_task(self._serve(weather, reader, writer))
+        faults = self.faults(random.Random(f"{self._seed}:{self.connections}"))
+        task = asyncio.get_running_loop().create_task(self._serve(faults, reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: writer.close())
 
     async def _serve(
-        self, weather: Weather, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, faults: ConnectionFaults, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
-            await self._carry(weather, reader, writer)
+            await self._carry(faults, reader, writer)
         except (OSError, asyncio.CancelledError):
             pass  # Either end may go at any time; that is what this is for.
         finally:
             await _let_go(writer)
 
     async def _carry(
-        self, weather: Weather, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, faults: ConnectionFaults, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         behind, ahead = await self._reach()
-        upwards = asyncio.create_task(_relay(reader, ahead, weather, None))
-        downwards = asyncio.create_task(_relay(behind, writer, weather, weather.end_after))
+        upwards = asyncio.create_task(_relay(reader, ahead, faults, None))
+        downwards = asyncio.create_task(_relay(behind, writer, faults, faults.end_after))
         try:
             done, _ = await asyncio.wait({upwards, downwards}, return_when=asyncio.FIRST_COMPLETED)
             if downwards in done and downwards.exception() is None and downwards.result():
-                self.ends[weather.end] += 1
-                await self._end(weather, writer, ahead, upwards)
+                self.ends[faults.end] += 1
+                await self._end(faults, writer, ahead, upwards)
         finally:
             ahead.transport.abort()  # Before any wait, in which the end of the proxy may come.
             upwards.cancel()
@@ -143,48 +147,48 @@ class FaultProxy:
 
     async def _end(
         self,
-        weather: Weather,
+        faults: ConnectionFaults,
         client: asyncio.StreamWriter,
         server: asyncio.StreamWriter,
         upwards: asyncio.Task[bool],
     ) -> None:
-        if weather.end == "reset":
+        if faults.end == "reset":
             _reset(client)
             _reset(server)
-        elif weather.end == "close":
+        elif faults.end == "close":
             client.close()
             server.close()
-        elif weather.end == "blackhole":
+        elif faults.end == "blackhole":
             upwards.cancel()
-            await asyncio.sleep(weather.silence_s)
+            await asyncio.sleep(faults.silence_s)
         else:
             # The server hears nothing of it and goes on writing to somebody who left.
             with contextlib.suppress(OSError):
                 client.write_eof()
-            await asyncio.sleep(weather.silence_s)
+            await asyncio.sleep(faults.silence_s)
 
 
 async def _relay(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    weather: Weather,
+    faults: ConnectionFaults,
     end_after: int | None,
 ) -> bool:
     """Carry bytes; True if the end came by the weather and not by the peers."""
     passed = 0
     while data := await reader.read(READ):
-        for piece in _sliced(data, weather.slice_bytes):
+        for piece in _sliced(data, faults.slice_bytes):
             if end_after is not None and passed + len(piece) > end_after:
                 writer.write(piece[: end_after - passed])
                 await writer.drain()
                 return True
             passed += len(piece)
-            if weather.delay_s:
-                await asyncio.sleep(weather.delay_s)
+            if faults.delay_s:
+                await asyncio.sleep(faults.delay_s)
             writer.write(piece)
             await writer.drain()
-            if weather.bytes_per_s:
-                await asyncio.sleep(len(piece) / weather.bytes_per_s)
+            if faults.bytes_per_s:
+                await asyncio.sleep(len(piece) / faults.bytes_per_s)
     return False
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.checker import Findings
-from tests.faults.killable import Nursery
-from tests.faults.lane import Lane
+from tests.faults.kill_harness import KillHarness
+from tests.faults.server_forker import ServerForker
 
 KILLS = int(os.environ.get("FAIRLEAD_KILLS", "12"))
 """In each of two lanes, which run at the same time."""
@@ -23,26 +23,26 @@ KILLS = int(os.environ.get("FAIRLEAD_KILLS", "12"))
 
 @pytest.mark.timeout(60 + 20 * KILLS)
 async def test_whatever_was_seen_or_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
-    async with Nursery(tmp_path) as nursery:
-        lanes = [Lane(tmp_path / f"lane{n}", n, nursery) for n in (1, 2)]
+    async with ServerForker(tmp_path) as forker:
+        harnesses = [KillHarness(tmp_path / f"lane{n}", n, forker) for n in (1, 2)]
 
-        async def run(lane: Lane) -> Findings:
-            await lane.first()
+        async def run(harness: KillHarness) -> Findings:
+            await harness.first()
             for number in range(KILLS):
-                await lane.kill_once(number)
-            return await lane.last()
+                await harness.kill_once(number)
+            return await harness.last()
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(run(lane)) for lane in lanes]
-    for lane, task in zip(lanes, tasks, strict=True):
+            tasks = [group.create_task(run(harness)) for harness in harnesses]
+    for harness, task in zip(harnesses, tasks, strict=True):
         findings = task.result()
-        restarts = sorted(lane.restart_s)
+        restarts = sorted(harness.restart_s)
         print(  # noqa: T201
-            f"\n{KILLS} kills: {findings}; seen up to {lane.robot.highest:,}; restart to ready "
+            f"\n{KILLS} kills: {findings}; seen up to {harness.client.highest:,}; restart to ready "
             f"{restarts[len(restarts) // 2]:.2f} s, at most {restarts[-1]:.2f} s; "
-            f"{dict(lane.robot.counts)}; refused: {Counter(lane.robot.refusals)}"
+            f"{dict(harness.client.counts)}; refused: {Counter(harness.client.refusals)}"
         )
-        assert lane.problems == []
+        assert harness.problems == []
         assert findings.problems == {}
         assert findings.inputs >= KILLS
         assert findings.events > 20 * KILLS

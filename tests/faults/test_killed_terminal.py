@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.killable import Nursery
-from tests.faults.lane import pair, processes_with
+from tests.faults.kill_harness import pair, processes_with
+from tests.faults.server_forker import ServerForker
 from tests.server.conftest import Client
 from tests.server.terminal.screen import Screen
 from tests.waiting import until
@@ -21,9 +21,11 @@ class _Place:
     project: Path
 
 
-async def _client(nursery: Nursery, project: Path, data: Path, *flags: str) -> tuple[Client, int]:
+async def _client(
+    forker: ServerForker, project: Path, data: Path, *flags: str
+) -> tuple[Client, int]:
     """An owner's client of a new server, and the server's process."""
-    server = await nursery.serve(
+    server = await forker.serve(
         "--agent", "demo", "--port", "0", "--data", str(data), "--root", str(project), *flags
     )
     token = await asyncio.to_thread(pair, server)
@@ -34,8 +36,8 @@ async def _client(nursery: Nursery, project: Path, data: Path, *flags: str) -> t
 async def test_B113_a_killed_server_leaves_no_shell_behind(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    async with Nursery(tmp_path) as nursery:
-        client, pid = await _client(nursery, project, tmp_path / "data", "--terminal")
+    async with ServerForker(tmp_path) as forker:
+        client, pid = await _client(forker, project, tmp_path / "data", "--terminal")
         session = await client.new_session()
         result = await client.intend("open_terminal", session=session)
         assert result["ok"], result
@@ -43,9 +45,9 @@ async def test_B113_a_killed_server_leaves_no_shell_behind(tmp_path: Path) -> No
         nap = "6125.4171"
         await screen.type(f"(trap '' HUP TERM; setsid sleep {nap} &) ; sleep {nap}\n")
         await until(lambda: len(processes_with(nap)) >= 2)
-        (server,) = (each for each in nursery._started if each.pid == pid)
+        (server,) = (each for each in forker._started if each.pid == pid)
         server.kill()
-        await nursery.ended(server)
+        await forker.ended(server)
         await until(lambda: processes_with(nap) == [])
 
 
@@ -53,7 +55,7 @@ async def test_B108_the_command_offers_terminals_only_if_it_is_told_to(tmp_path:
     project, data = tmp_path / "project", tmp_path / "data"
     project.mkdir()
     data.mkdir()
-    async with Nursery(tmp_path) as nursery:
+    async with ServerForker(tmp_path) as forker:
         for text, flags, offered in (
             ("", (), False),
             ("", ("--terminal",), True),
@@ -61,10 +63,10 @@ async def test_B108_the_command_offers_terminals_only_if_it_is_told_to(tmp_path:
             ("terminal = false\n", (), False),
         ):
             (data / "serve.toml").write_text(text)
-            client, pid = await _client(nursery, project, data, *flags)
+            client, pid = await _client(forker, project, data, *flags)
             lobby = await client.hear("snapshot", document="lobby")
             assert lobby["state"]["server"]["terminal"] is offered
             await client.socket.close()
-            (server,) = (each for each in nursery._started if each.pid == pid)
+            (server,) = (each for each in forker._started if each.pid == pid)
             server.kill(15)
-            await nursery.ended(server)
+            await forker.ended(server)

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.served_apart import ROOT, Apart
+from tests.faults.server_process import ROOT, ServerProcess
 from tests.server.conftest import Client
 from tests.server.endpoints import ENDPOINTS, asking, enter
 from tests.server.raw_requests import frame
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.timeout(max(300, 3 * SECONDS))
 class Owner:
     """Somebody at work: prompts, answers, switches, and a new tab now and then."""
 
-    def __init__(self, server: Apart, client: Client, session: str) -> None:
+    def __init__(self, server: ServerProcess, client: Client, session: str) -> None:
         self.server = server
         self.client = client
         self.session = session
@@ -92,7 +92,7 @@ async def long_session(client: Client) -> str:
     return session
 
 
-async def watch_memory(server: Apart, most: list[int]) -> None:
+async def watch_memory(server: ServerProcess, most: list[int]) -> None:
     while True:
         most[0] = max(most[0], server.resident)
         await asyncio.sleep(0.05)
@@ -101,7 +101,7 @@ async def watch_memory(server: Apart, most: list[int]) -> None:
 async def test_R14_a_viewer_that_misbehaves_in_every_way_costs_an_owner_at_work_little(
     tmp_path: Path,
 ) -> None:
-    async with Apart(tmp_path) as server:
+    async with ServerProcess(tmp_path) as server:
         client = await server.client()
         session = await long_session(client)
         owner = Owner(server, client, session)
@@ -143,7 +143,7 @@ async def test_R14_a_ping_flood_that_nobody_reads_costs_no_memory(
     tmp_path: Path, path: str
 ) -> None:
     pings = frame(b"x" * 125, first=0x89) * 500
-    async with Apart(tmp_path) as server:
+    async with ServerProcess(tmp_path) as server:
         owner = await server.client()
         await owner.hear("welcome")
         before, most, sent = server.resident, 0, 0
@@ -166,7 +166,7 @@ async def test_R14_a_ping_flood_that_nobody_reads_costs_no_memory(
 async def test_R14_unread_answers_of_one_device_cost_bounded_memory(
     tmp_path: Path, path: str
 ) -> None:
-    async with Apart(tmp_path) as server:
+    async with ServerProcess(tmp_path) as server:
         owner = await server.client()
         session = await long_session(owner)
         before, most = server.resident, [0]

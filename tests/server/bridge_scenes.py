@@ -1,4 +1,4 @@
-"""What a scripted agent plays for a bridge client: every kind of request, and long things."""
+"""The script of an agent for a bridge client: every kind of request, and long texts."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ import os
 import uuid
 from pathlib import Path
 
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 
-def cli_file(stage: Stage, cli_id: str, cwd: str) -> Path:
+def cli_file(harness: ServerHarness, cli_id: str, cwd: str) -> Path:
     """A transcript file as a CLI keeps it, not touched for long."""
-    folder = stage.projects / "some-folder"
+    folder = harness.projects / "some-folder"
     folder.mkdir(parents=True, exist_ok=True)
     stamp = "2026-01-02T03:04:05.000Z"
     common = {"sessionId": cli_id, "cwd": cwd, "version": "2.1.325", "timestamp": stamp}

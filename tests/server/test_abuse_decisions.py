@@ -16,7 +16,7 @@ from fairlead.server.policy import MODES, Policy
 from fairlead.server.protocol.intents import Decide, NewSession, Restart, SetMode
 from fairlead.server.protocol.messages import FromClient, IntentResult
 from tests.server.conftest import Served
-from tests.server.stage import Stage, device
+from tests.server.server_harness import ServerHarness, device
 from tests.waiting import until
 
 ROLES = ("viewer", "approver", "operator", "owner")
@@ -53,14 +53,14 @@ SHOWN: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SHOWN)
 async def test_R11_what_runs_hashes_to_what_was_shown(tmp_path: Path, name: str) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.say(session, ask(input=SHOWN[name]), WAIT)
-        (row,) = await stage.pending(session)
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.say(session, ask(input=SHOWN[name]), WAIT)
+        (row,) = await harness.pending(session)
         assert row["input_sha256"] == input_sha256(SHOWN[name])
-        assert (await stage.act(decide(session, row))).ok
-        await stage.until(lambda: "ask-1" in stage.answers())
-        ran = stage.answers()["ask-1"]["updatedInput"]
+        assert (await harness.act(decide(session, row))).ok
+        await harness.until(lambda: "ask-1" in harness.answers())
+        ran = harness.answers()["ask-1"]["updatedInput"]
         assert input_sha256(ran) == row["input_sha256"]
         assert json.dumps(ran, sort_keys=True) == json.dumps(SHOWN[name], sort_keys=True)
 
@@ -86,22 +86,22 @@ async def test_R11_of_two_keys_with_one_name_the_one_that_runs_is_shown(tmp_path
         "child.stdin.close(); child.wait()\n"
     )
     agent.chmod(0o755)
-    async with Stage(tmp_path, agent=agent) as stage:
-        session = await stage.new()
-        await stage.say(session, {"wait": 1})
-        (row,) = await stage.pending(session)
+    async with ServerHarness(tmp_path, agent=agent) as harness:
+        session = await harness.new()
+        await harness.say(session, {"wait": 1})
+        (row,) = await harness.pending(session)
         shown = row["input"]
-        assert (await stage.act(decide(session, row))).ok
-        await stage.until(lambda: "r" in stage.answers())
-        assert stage.answers()["r"]["updatedInput"] == shown
+        assert (await harness.act(decide(session, row))).ok
+        await harness.until(lambda: "r" in harness.answers())
+        assert harness.answers()["r"]["updatedInput"] == shown
 
 
 async def test_R11_an_answer_for_one_request_is_none_for_another(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
         evil = ask("b", input={"command": "rm -rf ~"})
-        await stage.say(session, ask("a"), evil, {"wait": 2})
-        first, second = await stage.pending(session, 2)
+        await harness.say(session, ask("a"), evil, {"wait": 2})
+        first, second = await harness.pending(session, 2)
         for forged in (
             {**first, "id": second["id"]},
             {**second, "id": first["id"]},
@@ -109,30 +109,30 @@ async def test_R11_an_answer_for_one_request_is_none_for_another(tmp_path: Path)
             {**second, "input_sha256": second["input_sha256"][:32]},
             {**second, "input_sha256": ""},
         ):
-            assert (await stage.act(decide(session, forged))).code == "stale"
-        assert stage.answers() == {}
-        assert (await stage.act(decide(session, first))).ok
-        again = await stage.act(decide(session, first))
+            assert (await harness.act(decide(session, forged))).code == "stale"
+        assert harness.answers() == {}
+        assert (await harness.act(decide(session, first))).ok
+        again = await harness.act(decide(session, first))
         assert again.code == "already_resolved"
-        assert (await stage.act(decide(session, second, "deny"))).ok
-        await stage.state(session, "idle")
-        assert len(stage.told("control_response")) == 2
+        assert (await harness.act(decide(session, second, "deny"))).ok
+        await harness.state(session, "idle")
+        assert len(harness.told("control_response")) == 2
 
 
 async def test_R11_a_call_that_is_asked_about_twice_is_answered_twice_each_as_it_was_seen(
     tmp_path: Path,
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
         evil = ask("b", tool_use_id="same", input={"command": "rm -rf ~"})
-        await stage.say(session, ask("a", tool_use_id="same"), evil, {"wait": 2})
-        first, second = await stage.pending(session, 2)
-        crossed = await stage.act(decide(session, {**first, "id": second["id"]}))
+        await harness.say(session, ask("a", tool_use_id="same"), evil, {"wait": 2})
+        first, second = await harness.pending(session, 2)
+        crossed = await harness.act(decide(session, {**first, "id": second["id"]}))
         assert crossed.code == "stale"
-        assert (await stage.act(decide(session, first))).ok
-        assert (await stage.act(decide(session, second, "deny"))).ok
-        await stage.state(session, "idle")
-        received = stage.answers()
+        assert (await harness.act(decide(session, first))).ok
+        assert (await harness.act(decide(session, second, "deny"))).ok
+        await harness.state(session, "idle")
+        received = harness.answers()
         assert (received["a"]["behavior"], received["b"]["behavior"]) == ("allow", "deny")
         assert received["a"]["updatedInput"] == {"command": "make"}
 
@@ -144,29 +144,29 @@ async def test_R11_of_many_pairs_of_answers_each_request_gets_exactly_one(tmp_pa
     pairs, rounds = 50, 6
     rng = random.Random(19)
     phone, laptop = device("approver", "phone"), device("operator", "laptop")
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
         for number in range(rounds):
             asks = [ask(f"{number}-{n}", tool_use_id=f"{number}-{n}") for n in range(pairs)]
-            await stage.say(session, *asks, {"wait": pairs})
-            rows = await stage.pending(session, pairs)
+            await harness.say(session, *asks, {"wait": pairs})
+            rows = await harness.pending(session, pairs)
             rng.shuffle(rows)
 
             async def race(row: dict[str, Any]) -> list[IntentResult]:
                 both = [(decide(session, row), phone), (decide(session, row, "deny"), laptop)]
                 rng.shuffle(both)
-                return list(await asyncio.gather(*(stage.act(one, who) for one, who in both)))
+                return list(await asyncio.gather(*(harness.act(one, who) for one, who in both)))
 
             results = await asyncio.gather(*(race(row) for row in rows))
-            await stage.until(lambda: not stage.live(session).transcript.pending)
-            await stage.state(session, "idle")
+            await harness.until(lambda: not harness.live(session).transcript.pending)
+            await harness.state(session, "idle")
             for one, other in results:
                 assert sorted((one.ok, other.ok)) == [False, True]
                 loser, winner = (other, one) if one.ok else (one, other)
                 assert loser.code == "already_resolved"
                 assert loser.result["decision"] == winner.result["decision"]
                 assert loser.result["by"] in ("phone", "laptop")
-        assert len(stage.told("control_response")) == len(stage.answers()) == pairs * rounds
+        assert len(harness.told("control_response")) == len(harness.answers()) == pairs * rounds
 
 
 # T-20
@@ -179,31 +179,31 @@ async def test_R8_who_may_decide_what(tmp_path: Path, role: str, decision: str) 
         "type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "make:*"}],
         "behavior": "allow", "destination": "localSettings",
     }  # fmt: skip
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.say(session, ask(suggestions=[suggestion]), WAIT)
-        (row,) = await stage.pending(session)
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.say(session, ask(suggestions=[suggestion]), WAIT)
+        (row,) = await harness.pending(session)
         more: dict[str, Any] = {}
         if decision == "allow_edited":
             more["input"] = {"command": "make -n"}
         if decision in ("always", "deny_always"):
             more["choices"] = (0,)
-        result = await stage.act(decide(session, row, decision, **more), device(role, role))
+        result = await harness.act(decide(session, row, decision, **more), device(role, role))
         needed = "operator" if decision == "allow_edited" else "approver"
         assert result.ok is (ROLES.index(role) >= ROLES.index(needed))
         if not result.ok:
             assert result.code == "forbidden"
-            assert stage.answers() == {}
+            assert harness.answers() == {}
 
 
 async def test_R11_an_edit_is_on_the_record_beside_what_was_asked(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.say(session, ask(), WAIT)
-        (row,) = await stage.pending(session)
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.say(session, ask(), WAIT)
+        (row,) = await harness.pending(session)
         edited = decide(session, row, "allow_edited", input={"command": "make -n"})
-        assert (await stage.act(edited, device("operator", "laptop"))).ok
-        (record,) = await stage.store.audit(session)
+        assert (await harness.act(edited, device("operator", "laptop"))).ok
+        (record,) = await harness.store.audit(session)
         assert record.details["asked"] == {"command": "make"}
         assert record.details["ran"] == {"command": "make -n"}
         assert record.details["by"] == "laptop"
@@ -233,10 +233,10 @@ SMUGGLED: list[dict[str, Any]] = [
 
 
 async def test_R10_no_suggestion_of_the_cli_can_carry_more_than_was_offered(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.say(session, ask(suggestions=SMUGGLED), WAIT)
-        (row,) = await stage.pending(session)
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.say(session, ask(suggestions=SMUGGLED), WAIT)
+        (row,) = await harness.pending(session)
         for choice in row["choices"]:
             assert "bypass" not in choice["label"]
             assert "mode auto" not in choice["label"]
@@ -246,11 +246,11 @@ async def test_R10_no_suggestion_of_the_cli_can_carry_more_than_was_offered(tmp_
         for index in beyond:
             for role in ("approver", "operator"):
                 always = decide(session, row, "always", choices=(index,))
-                assert (await stage.act(always, device(role, role))).code == "forbidden"
-        assert stage.answers() == {}
+                assert (await harness.act(always, device(role, role))).code == "forbidden"
+        assert harness.answers() == {}
         for index in (len(row["choices"]), -1, 10**9):
             outside = decide(session, row, "always", choices=(index,))
-            assert (await stage.act(outside)).code == "bad_message"
+            assert (await harness.act(outside)).code == "bad_message"
 
 
 # T-28, R9, R10
@@ -302,16 +302,16 @@ async def test_R10_permissions_are_switched_off_by_no_client_whatever_its_role(
     tmp_path: Path,
 ) -> None:
     policy = Policy(roots=(tmp_path,), mode_ceiling=MODES[-1])
-    async with Stage(tmp_path, policy=policy) as stage:
-        session = await stage.new()
-        await stage.state(session, "ready", "idle")
+    async with ServerHarness(tmp_path, policy=policy) as harness:
+        session = await harness.new()
+        await harness.state(session, "ready", "idle")
         for mode in ("bypassPermissions", "BypassPermissions", "bypass", "delegate", "", "-p"):
-            result = await stage.act(SetMode(session=session, mode=mode))
+            result = await harness.act(SetMode(session=session, mode=mode))
             assert result.code in ("forbidden", "bad_message"), mode
-            new = await stage.act(NewSession(cwd=str(stage.project), mode=mode))
+            new = await harness.act(NewSession(cwd=str(harness.project), mode=mode))
             assert new.code in ("forbidden", "bad_message"), mode
-        assert (await stage.act(Restart(session=session))).ok
-        for start in stage.told("argv"):
+        assert (await harness.act(Restart(session=session))).ok
+        for start in harness.told("argv"):
             assert not [each for each in start["argv"] if "bypass" in each or "dangerously" in each]
 
 

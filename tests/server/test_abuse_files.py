@@ -12,7 +12,7 @@ import pytest
 from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.cli_files.transcript_file import FILE_BYTES
 from tests.server.cli_file import cli_file
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 # T-83
 
@@ -83,21 +83,21 @@ HOSTILE: dict[str, Callable[[Path], object]] = {
 async def test_R14_no_file_among_the_clis_sessions_hides_the_others(
     tmp_path: Path, name: str
 ) -> None:
-    async with Stage(tmp_path, cli=True) as stage:
-        folder = stage.projects / "some-folder"
+    async with ServerHarness(tmp_path, cli=True) as harness:
+        folder = harness.projects / "some-folder"
         folder.mkdir(parents=True)
         HOSTILE[name](folder)
         good = str(uuid.uuid4())
-        cli_file(stage, good, str(stage.project))
-        await stage.until(lambda: good in stage.lobby("sessions"))
+        cli_file(harness, good, str(harness.project))
+        await harness.until(lambda: good in harness.lobby("sessions"))
         later = str(uuid.uuid4())
-        cli_file(stage, later, str(stage.project))
-        assert stage.cli is not None
-        await stage.cli.refresh()
-        assert stage.cli.find(later) is not None
-        for session in stage.lobby("sessions"):
-            await stage.registry.open(session)
-        assert stage.registry.lobby.section("server").listing_problem is None
+        cli_file(harness, later, str(harness.project))
+        assert harness.cli is not None
+        await harness.cli.refresh()
+        assert harness.cli.find(later) is not None
+        for session in harness.lobby("sessions"):
+            await harness.registry.open(session)
+        assert harness.registry.lobby.section("server").listing_problem is None
 
 
 async def test_R14_a_file_that_cannot_be_read_is_listed_with_the_reason(tmp_path: Path) -> None:
@@ -129,11 +129,11 @@ async def test_R14_a_watch_that_fails_begins_again_and_the_lobby_says_so(
         return await refresh(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(CliSessions, "refresh", failing)
-    async with Stage(tmp_path, cli=True) as stage:
-        robot = stage.registry.lobby
-        await stage.until(lambda: robot.section("server").listing_problem)
-        assert "the disk is on fire" in robot.section("server").listing_problem
+    async with ServerHarness(tmp_path, cli=True) as harness:
+        hub_client = harness.registry.lobby
+        await harness.until(lambda: hub_client.section("server").listing_problem)
+        assert "the disk is on fire" in hub_client.section("server").listing_problem
         good = str(uuid.uuid4())
-        cli_file(stage, good, str(stage.project))
-        await stage.until(lambda: good in stage.lobby("sessions"))
-        await stage.until(lambda: robot.section("server").listing_problem is None)
+        cli_file(harness, good, str(harness.project))
+        await harness.until(lambda: good in harness.lobby("sessions"))
+        await harness.until(lambda: hub_client.section("server").listing_problem is None)

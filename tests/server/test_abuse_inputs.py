@@ -33,7 +33,7 @@ from tests.server.conftest import Served
 from tests.server.dumping_agent import dumped, dumper
 from tests.server.endpoints import ENDPOINTS, enter
 from tests.server.raw_requests import ask, frame, status_of, upgrade
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 CANARY = "the canary sings"
 
@@ -81,28 +81,28 @@ def test_R9_no_word_of_a_client_becomes_a_flag_or_a_command(tmp_path: Path, data
 
 
 async def start_with(folder: Path, fields: dict[str, str]) -> None:
-    async with Stage(folder, agent=dumper(folder)) as stage:
-        inner = stage.project / "inner"
+    async with ServerHarness(folder, agent=dumper(folder)) as harness:
+        inner = harness.project / "inner"
         inner.mkdir()
-        given_cwd = str(stage.project) + fields.get("cwd_tail", "")
+        given_cwd = str(harness.project) + fields.get("cwd_tail", "")
         new = NewSession(
             cwd=given_cwd, prompt=fields["prompt"] or None,
             model=fields.get("model"), title=fields.get("title"), effort=fields.get("effort"),
         )  # fmt: skip
-        result = await stage.act(new)
+        result = await harness.act(new)
         intents: list[Intent] = [Resume(session=fields.get("resume", "x"))]
         if result.ok:
             session = result.result["session"]
-            await stage.until(lambda: any("argv" in each for each in dumped(folder)))
+            await harness.until(lambda: any("argv" in each for each in dumped(folder)))
             intents += [
                 SetModel(session=session, model=fields.get("model", "x")),
                 SetEffort(session=session, effort=fields.get("effort", "x")),
             ]
         for intent in intents:
-            assert (await stage.act(intent)).code != "internal"
+            assert (await harness.act(intent)).code != "internal"
         starts = [each for each in dumped(folder) if "argv" in each]
         for start in starts:
-            check_start(start, stage.project, fields)
+            check_start(start, harness.project, fields)
 
 
 def check_start(start: dict[str, Any], project: Path, fields: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ import websockets
 from fairlead.server.policy import Policy
 from tests.launching import python_launcher
 from tests.server.conftest import Client, Served
-from tests.server.stage import AGENT, Stage
+from tests.server.server_harness import AGENT, ServerHarness
 
 # T-32
 
@@ -86,11 +86,11 @@ async def test_R14_a_strange_line_of_the_cli_is_kept_and_the_session_goes_on(
         tmp_path / "agent.log",
         before=f'[ "$1" = --version ] || {{ cat {shlex.quote(str(odd))}; echo; }}\n',
     )
-    async with Stage(tmp_path, agent=agent, policy=Policy(roots=(tmp_path,))) as stage:
-        session = await stage.new(prompt="hello")
-        live = await stage.state(session, "idle")
-        assert stage.prompts() == ["hello"]
-        events = await stage.store.read(session, 0, 2_000)
+    async with ServerHarness(tmp_path, agent=agent, policy=Policy(roots=(tmp_path,))) as harness:
+        session = await harness.new(prompt="hello")
+        live = await harness.state(session, "idle")
+        assert harness.prompts() == ["hello"]
+        events = await harness.store.read(session, 0, 2_000)
         if text.strip():
             assert any(event.line.strip() == text.encode().strip() for event in events)
         assert live.transcript.status.state == "idle"

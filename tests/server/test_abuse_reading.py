@@ -18,7 +18,7 @@ from fairlead.server.view.export import json_parts, markdown_parts
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.search import TERMS, Filters, SearchStopped, expression
 from tests.server.conftest import Served
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 from tests.waiting import until
 
 ITEMS = 20_000
@@ -141,10 +141,10 @@ def resident() -> int:
 
 
 async def test_B19_an_export_in_parts_is_the_whole(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.say(session, {"say": "hello"})
-        live = await stage.state(session, "idle")
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.say(session, {"say": "hello"})
+        live = await harness.state(session, "idle")
         snapshot = live.transcript.snapshot()
         found = [each async for each in pieces(json_parts(snapshot))]
         assert b"".join(found) == snapshot.json()

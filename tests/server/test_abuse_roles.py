@@ -22,7 +22,7 @@ from fairlead.server.protocol.intents import (
     Stop,
 )
 from tests.server.conftest import Served
-from tests.server.stage import Stage, device
+from tests.server.server_harness import ServerHarness, device
 
 VIEWER = device("viewer", "tablet")
 APPROVER = device("approver", "phone")
@@ -93,10 +93,10 @@ def answer_to(session: str, row: dict[str, Any], seen: str) -> Intent:
     return answers[row["kind"]]
 
 
-async def ask(stage: Stage, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    session = await stage.new()
-    await stage.say(session, step, WAIT)
-    (row,) = await stage.pending(session)
+async def ask(harness: ServerHarness, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    session = await harness.new()
+    await harness.say(session, step, WAIT)
+    (row,) = await harness.pending(session)
     return session, row
 
 
@@ -106,18 +106,18 @@ async def ask(stage: Stage, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 async def test_R8_who_knows_the_client_id_of_another_device_cannot_use_up_its_numbers(
     tmp_path: Path,
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
         for n in (1, 2, 5, 5_000, HIGHEST_N - 1):
             for intent in (Refresh(session=session), Rename(session=session, title="theirs")):
-                await stage.registry.act(VIEWER, "c", n, intent)
+                await harness.registry.act(VIEWER, "c", n, intent)
         for n in (1, 2, 5):
             mine = Rename(session=session, title=f"mine {n}")
-            result = await stage.registry.act(stage.desk, "c", n, mine)
+            result = await harness.registry.act(harness.owner, "c", n, mine)
             assert result.ok, result
-            assert stage.lobby("sessions")[session]["title"] == f"mine {n}"
-        assert await stage.registry.last_intent(stage.desk, "c") == 5
-        again = await stage.registry.act(OPERATOR, "c", 5, Rename(session=session, title="third"))
+            assert harness.lobby("sessions")[session]["title"] == f"mine {n}"
+        assert await harness.registry.last_intent(harness.owner, "c") == 5
+        again = await harness.registry.act(OPERATOR, "c", 5, Rename(session=session, title="third"))
         assert again.ok  # It is another client, though it has the same id.
 
 
@@ -125,12 +125,16 @@ async def test_R8_who_knows_the_client_id_of_another_device_cannot_use_up_its_nu
 async def test_R8_a_number_that_is_none_is_refused_and_nothing_is_kept_of_it(
     tmp_path: Path, n: int
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        result = await stage.registry.act(stage.desk, "c", n, Rename(session=session, title="x"))
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        result = await harness.registry.act(
+            harness.owner, "c", n, Rename(session=session, title="x")
+        )
         assert (result.ok, result.code, result.n) == (False, "bad_message", n)
-        assert await stage.registry.last_intent(stage.desk, "c") == 0
-        assert (await stage.registry.act(stage.desk, "c", 1, Rename(session=session, title="y"))).ok
+        assert await harness.registry.last_intent(harness.owner, "c") == 0
+        assert (
+            await harness.registry.act(harness.owner, "c", 1, Rename(session=session, title="y"))
+        ).ok
 
 
 @pytest.mark.parametrize("n", [0, -1, 2**53, 2**63, 2**70])
@@ -145,16 +149,16 @@ async def test_R8_a_bad_number_is_answered_over_the_socket(
 
 
 async def test_R8_a_refused_high_number_does_not_outdate_the_others(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        act = stage.registry.act
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        act = harness.registry.act
         for n in (2_000, 1_000_000, HIGHEST_N - 1):
-            refused = await act(stage.desk, "c", n, Rename(session="nowhere", title="x"))
+            refused = await act(harness.owner, "c", n, Rename(session="nowhere", title="x"))
             assert refused.code == "not_found"
-            again = await act(stage.desk, "c", n, Rename(session="nowhere", title="x"))
+            again = await act(harness.owner, "c", n, Rename(session="nowhere", title="x"))
             assert again == refused
         for n in (1, 2):
-            assert (await act(stage.desk, "c", n, Rename(session=session, title=f"t{n}"))).ok
+            assert (await act(harness.owner, "c", n, Rename(session=session, title=f"t{n}"))).ok
 
 
 async def test_R14_a_client_id_has_an_end(served: Served) -> None:
@@ -172,14 +176,14 @@ async def test_R14_a_client_id_has_an_end(served: Served) -> None:
 async def test_R11_an_answer_of_any_kind_counts_for_exactly_what_was_shown(
     tmp_path: Path, kind: str
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session, row = await ask(stage, ASKED[kind])
+    async with ServerHarness(tmp_path) as harness:
+        session, row = await ask(harness, ASKED[kind])
         assert (row["kind"], len(row["input_sha256"])) == (kind, 64)
         for seen in ("", "0" * 64, row["input_sha256"].upper()):
-            assert (await stage.act(answer_to(session, row, seen))).code == "stale"
-        assert stage.answers() == {}
-        assert (await stage.act(answer_to(session, row, row["input_sha256"]))).ok
-        await stage.until(lambda: row["id"] in stage.answers())
+            assert (await harness.act(answer_to(session, row, seen))).code == "stale"
+        assert harness.answers() == {}
+        assert (await harness.act(answer_to(session, row, row["input_sha256"]))).ok
+        await harness.until(lambda: row["id"] in harness.answers())
 
 
 OTHERS: dict[str, dict[str, Any]] = {
@@ -207,18 +211,18 @@ OTHERS: dict[str, dict[str, Any]] = {
 async def test_R11_a_late_answer_meets_no_other_form_with_the_same_id(
     tmp_path: Path, name: str
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session, first = await ask(stage, elicitation("r", requested_schema=FORM))
+    async with ServerHarness(tmp_path) as harness:
+        session, first = await ask(harness, elicitation("r", requested_schema=FORM))
         late = answer_to(session, first, first["input_sha256"])
-        assert (await stage.act(Stop(session=session))).ok
-        await stage.state(session, "ended")
-        await stage.say(session, OTHERS[name], WAIT)  # Another process, whose ids begin again.
-        live = await stage.registry.sessions.load(session)
-        await stage.until(lambda: live.live and len(live.requests) == 1)
-        before = dict(stage.answers())
-        result = await stage.act(late)
+        assert (await harness.act(Stop(session=session))).ok
+        await harness.state(session, "ended")
+        await harness.say(session, OTHERS[name], WAIT)  # Another process, whose ids begin again.
+        live = await harness.registry.sessions.load(session)
+        await harness.until(lambda: live.live and len(live.requests) == 1)
+        before = dict(harness.answers())
+        result = await harness.act(late)
         assert result.code in ("stale", "bad_message", "already_resolved"), result
-        assert stage.answers() == before
+        assert harness.answers() == before
 
 
 # T-67
@@ -227,13 +231,13 @@ async def test_R11_a_late_answer_meets_no_other_form_with_the_same_id(
 async def test_R8_what_a_viewer_or_an_approver_types_is_no_draft_of_anybody(
     tmp_path: Path,
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
         for who in (VIEWER, APPROVER):
-            result = await stage.act(KeepDraft(session=session, text=WORDS), who)
+            result = await harness.act(KeepDraft(session=session, text=WORDS), who)
             assert result.code == "forbidden"
-        assert stage.lobby("sessions")[session]["drafts"] == []
-        assert await stage.store.drafts(session) == []
+        assert harness.lobby("sessions")[session]["drafts"] == []
+        assert await harness.store.drafts(session) == []
 
 
 async def test_R8_a_draft_is_told_to_those_who_may_send_with_its_author(served: Served) -> None:
@@ -269,41 +273,41 @@ async def test_R8_a_draft_is_told_to_those_who_may_send_with_its_author(served: 
 
 
 async def test_R8_an_approver_denies_with_the_fixed_words_only(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session, row = await ask(stage, ASKED["permission"])
+    async with ServerHarness(tmp_path) as harness:
+        session, row = await ask(harness, ASKED["permission"])
         common = {"session": session, "request_id": "ask", "input_sha256": row["input_sha256"]}
         for decision in ("deny", "deny_stop", "allow", "always", "deny_always"):
             attempt = Decide(**common, decision=decision, message=WORDS)
-            assert (await stage.act(attempt, APPROVER)).code == "forbidden", decision
-        assert stage.answers() == {}
-        assert (await stage.act(Decide(**common, decision="deny"), APPROVER)).ok
-        await stage.until(lambda: "ask" in stage.answers())
-        assert stage.answers()["ask"]["message"].startswith("The user does not want this to run")
+            assert (await harness.act(attempt, APPROVER)).code == "forbidden", decision
+        assert harness.answers() == {}
+        assert (await harness.act(Decide(**common, decision="deny"), APPROVER)).ok
+        await harness.until(lambda: "ask" in harness.answers())
+        assert harness.answers()["ask"]["message"].startswith("The user does not want this to run")
 
 
 async def test_R8_an_operator_denies_in_own_words(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session, row = await ask(stage, ASKED["permission"])
+    async with ServerHarness(tmp_path) as harness:
+        session, row = await ask(harness, ASKED["permission"])
         attempt = Decide(
             session=session, request_id="ask", input_sha256=row["input_sha256"],
             decision="deny", message="use pytest",
         )  # fmt: skip
-        assert (await stage.act(attempt, OPERATOR)).ok
-        await stage.until(lambda: "ask" in stage.answers())
-        assert stage.answers()["ask"]["message"] == "use pytest"
+        assert (await harness.act(attempt, OPERATOR)).ok
+        await harness.until(lambda: "ask" in harness.answers())
+        assert harness.answers()["ask"]["message"] == "use pytest"
 
 
 async def test_R8_an_approver_sends_a_plan_back_without_words(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session, row = await ask(stage, ASKED["plan"])
+    async with ServerHarness(tmp_path) as harness:
+        session, row = await ask(harness, ASKED["plan"])
         common = {"session": session, "request_id": "ask", "input_sha256": row["input_sha256"]}
         for approve in (False, True):
             attempt = DecidePlan(**common, approve=approve, message=WORDS)
-            assert (await stage.act(attempt, APPROVER)).code == "forbidden"
-        assert stage.answers() == {}
-        assert (await stage.act(DecidePlan(**common, approve=False), APPROVER)).ok
-        await stage.until(lambda: "ask" in stage.answers())
-        assert WORDS not in json.dumps(stage.answers())
+            assert (await harness.act(attempt, APPROVER)).code == "forbidden"
+        assert harness.answers() == {}
+        assert (await harness.act(DecidePlan(**common, approve=False), APPROVER)).ok
+        await harness.until(lambda: "ask" in harness.answers())
+        assert WORDS not in json.dumps(harness.answers())
 
 
 @pytest.mark.parametrize(
@@ -323,14 +327,16 @@ async def test_R8_an_approver_sends_a_plan_back_without_words(tmp_path: Path) ->
 async def test_R8_an_approver_answers_with_what_was_offered_only(
     tmp_path: Path, answers: dict[str, Any], notes: dict[str, str]
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session, row = await ask(stage, ASKED["question"])
+    async with ServerHarness(tmp_path) as harness:
+        session, row = await ask(harness, ASKED["question"])
         common = {"session": session, "request_id": "ask", "input_sha256": row["input_sha256"]}
-        refused = await stage.act(AnswerQuestions(**common, answers=answers, notes=notes), APPROVER)
+        refused = await harness.act(
+            AnswerQuestions(**common, answers=answers, notes=notes), APPROVER
+        )
         assert refused.code == "forbidden"
-        assert stage.answers() == {}
+        assert harness.answers() == {}
         offered: dict[str, Any] = {"Which?": "B", "What else?": ("C", "D")}
-        assert (await stage.act(AnswerQuestions(**common, answers=offered), APPROVER)).ok
+        assert (await harness.act(AnswerQuestions(**common, answers=offered), APPROVER)).ok
 
 
 @pytest.mark.parametrize(
@@ -344,25 +350,25 @@ async def test_R8_an_approver_answers_with_what_was_offered_only(
 async def test_R8_an_approver_writes_no_text_into_a_form(
     tmp_path: Path, content: dict[str, Any]
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session, row = await ask(stage, ASKED["elicitation"])
+    async with ServerHarness(tmp_path) as harness:
+        session, row = await ask(harness, ASKED["elicitation"])
         common = {"session": session, "request_id": "form", "input_sha256": row["input_sha256"]}
         for action in ("accept", "decline", "cancel"):
             attempt = AnswerElicitation(**common, action=action, content=content)
-            assert (await stage.act(attempt, APPROVER)).code == "forbidden"
-        assert stage.answers() == {}
+            assert (await harness.act(attempt, APPROVER)).code == "forbidden"
+        assert harness.answers() == {}
         offered = {"sure": True, "count": 3, "color": "red", "size": "s", "tags": ["a", "b"]}
         attempt = AnswerElicitation(**common, action="accept", content=offered)
-        assert (await stage.act(attempt, APPROVER)).ok
-        await stage.until(lambda: "form" in stage.answers())
-        assert stage.answers()["form"]["content"] == offered
+        assert (await harness.act(attempt, APPROVER)).ok
+        await harness.until(lambda: "form" in harness.answers())
+        assert harness.answers()["form"]["content"] == offered
 
 
 async def test_R8_an_operator_fills_in_a_form_in_own_words(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session, row = await ask(stage, ASKED["elicitation"])
+    async with ServerHarness(tmp_path) as harness:
+        session, row = await ask(harness, ASKED["elicitation"])
         attempt = AnswerElicitation(
             session=session, request_id="form", input_sha256=row["input_sha256"],
             action="accept", content={"name": "Ada"},
         )  # fmt: skip
-        assert (await stage.act(attempt, OPERATOR)).ok
+        assert (await harness.act(attempt, OPERATOR)).ok

@@ -21,7 +21,7 @@ import websockets
 from fairlead.server.redaction import Redacting, log_to, redacted
 from tests.server.conftest import Served
 from tests.server.dumping_agent import dumped, dumper
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -233,9 +233,9 @@ async def test_R13_the_agent_gets_no_variable_and_no_file_of_the_server(
     held = os.open(secret, os.O_RDONLY)
     os.set_inheritable(held, True)
     try:
-        async with Stage(tmp_path, agent=dumper(tmp_path)) as stage:
-            await stage.new()
-            await stage.until(lambda: dumped(tmp_path))
+        async with ServerHarness(tmp_path, agent=dumper(tmp_path)) as harness:
+            await harness.new()
+            await harness.until(lambda: dumped(tmp_path))
             (start, *_) = dumped(tmp_path)
     finally:
         os.close(held)

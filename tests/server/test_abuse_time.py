@@ -16,7 +16,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.protocol.intents import AnswerDialog, AnswerElicitation, Decide, Intent
 from fairlead.server.view.lobby import Lobby
 from tests.server.conftest import Served
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 from tests.timing.loop_watch import watched_loop
 from tests.waiting import until
 
@@ -172,20 +172,22 @@ async def test_R14_a_large_request_of_any_kind_is_hashed_outside_the_event_loop(
     tmp_path: Path, name: str
 ) -> None:
     limits = Limits(requests_analyzed=0) if name == "among many" else None
-    async with Stage(tmp_path, limits=limits) as stage:
+    async with ServerHarness(tmp_path, limits=limits) as harness:
         line = {"type": "control_request", "request_id": "large", "request": LARGE_REQUESTS[name]}
         (tmp_path / "lines").write_text(json.dumps(line) + "\n")
-        session = await stage.new()
+        session = await harness.new()
         with watched_loop() as watch:
-            await stage.say(session, {"file": str(tmp_path / "lines")}, {"wait": 1})
-            live = await stage.registry.sessions.load(session)
-            await stage.until(lambda: live.transcript.pending)
-            wrong = await stage.act(decision("large", session, live.transcript.pending[0].kind, ""))
+            await harness.say(session, {"file": str(tmp_path / "lines")}, {"wait": 1})
+            live = await harness.registry.sessions.load(session)
+            await harness.until(lambda: live.transcript.pending)
+            wrong = await harness.act(
+                decision("large", session, live.transcript.pending[0].kind, "")
+            )
             assert wrong.code == "stale"
         assert watch.slowest < SHORT_S, watch.what
-        (row,) = await stage.pending(session)
-        assert row["input_sha256"] == stage.lobby("inbox")[f"{session}:large"]["input_sha256"]
-        right = await stage.act(decision("large", session, row["kind"], row["input_sha256"]))
+        (row,) = await harness.pending(session)
+        assert row["input_sha256"] == harness.lobby("inbox")[f"{session}:large"]["input_sha256"]
+        right = await harness.act(decision("large", session, row["kind"], row["input_sha256"]))
         assert right.ok, right
 
 

@@ -29,23 +29,25 @@ from fairlead.server.protocol.messages import IntentResult
 from fairlead.server.trust import TrustBook
 from fairlead.testing.emulated import EmulatedClaude
 from tests.server.hostile_project import EVENTS, hostile, marks_in
-from tests.server.stage import Stage, device
+from tests.server.server_harness import ServerHarness, device
 
 
-def wanted(stage: Stage) -> NewSession:
-    return NewSession(cwd=str(stage.project))
+def wanted(harness: ServerHarness) -> NewSession:
+    return NewSession(cwd=str(harness.project))
 
 
-def answer(stage: Stage, refused: IntentResult, choice: str = "trust") -> TrustProject:
-    return TrustProject(cwd=str(stage.project), digest=str(refused.result["digest"]), choice=choice)
+def answer(harness: ServerHarness, refused: IntentResult, choice: str = "trust") -> TrustProject:
+    return TrustProject(
+        cwd=str(harness.project), digest=str(refused.result["digest"]), choice=choice
+    )
 
 
 async def test_B54_a_session_in_a_hostile_repository_is_refused_with_the_whole_list(
     tmp_path: Path,
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        hostile(stage.project, tmp_path / "marks")
-        refused = await stage.act(wanted(stage))
+    async with ServerHarness(tmp_path) as harness:
+        hostile(harness.project, tmp_path / "marks")
+        refused = await harness.act(wanted(harness))
         assert (refused.ok, refused.code) == (False, "conflict")
         assert refused.result["check"] == "trust"
         listed = {
@@ -61,8 +63,8 @@ async def test_B54_a_session_in_a_hostile_repository_is_refused_with_the_whole_l
         }
         command_list = json.dumps(refused.result["commands"])
         assert f"touch {tmp_path}/marks/project-SessionStart" in command_list
-        assert stage.registry.sessions.rows == {}, "no session was made"
-        assert not stage.log.exists(), "and no CLI was started"
+        assert harness.registry.sessions.rows == {}, "no session was made"
+        assert not harness.log.exists(), "and no CLI was started"
 
 
 @pytest.mark.parametrize("choice", ["trust", "without"])
@@ -73,16 +75,16 @@ async def test_B54_the_answer_is_for_this_content_and_survives_a_restart(
     for start in range(2):
         policy = Policy(roots=(tmp_path,))
         policy.trust.load(book)
-        async with Stage(tmp_path, policy=policy) as stage:
+        async with ServerHarness(tmp_path, policy=policy) as harness:
             if start == 0:
-                hostile(stage.project, tmp_path / "marks")
-                refused = await stage.act(wanted(stage))
-                assert (await stage.act(answer(stage, refused, choice))).ok
-            result = await stage.act(wanted(stage))
+                hostile(harness.project, tmp_path / "marks")
+                refused = await harness.act(wanted(harness))
+                assert (await harness.act(answer(harness, refused, choice))).ok
+            result = await harness.act(wanted(harness))
             assert result.ok, result
             session = str(result.result["session"])
-            live = stage.live(session)
-            await stage.until(partial(getattr, live, "ready"))
+            live = harness.live(session)
+            await harness.until(partial(getattr, live, "ready"))
             assert live.client is not None
             sources = live.client.options.settings.sources
             assert (None if sources is None else list(sources)) == (
@@ -92,43 +94,43 @@ async def test_B54_the_answer_is_for_this_content_and_survives_a_restart(
 
 
 async def test_B54_another_byte_asks_again_and_ends_no_session_that_runs(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        hostile(stage.project, tmp_path / "marks")
-        first = await stage.act(wanted(stage))
-        assert (await stage.act(answer(stage, first))).ok
-        session = await stage.new()
-        await stage.say(session, {"say": "hello"})
-        live = await stage.state(session, "idle")
-        settings = stage.project / ".claude" / "settings.json"
+    async with ServerHarness(tmp_path) as harness:
+        hostile(harness.project, tmp_path / "marks")
+        first = await harness.act(wanted(harness))
+        assert (await harness.act(answer(harness, first))).ok
+        session = await harness.new()
+        await harness.say(session, {"say": "hello"})
+        live = await harness.state(session, "idle")
+        settings = harness.project / ".claude" / "settings.json"
         settings.write_text(settings.read_text().replace("touch", "rm -rf"))
-        stale = await stage.act(answer(stage, first))
+        stale = await harness.act(answer(harness, first))
         assert stale.code == "stale", "what was shown is not what would run"
-        for again in (wanted(stage), Restart(session=session), Fork(session=session)):
-            refused = await stage.act(again)
+        for again in (wanted(harness), Restart(session=session), Fork(session=session)):
+            refused = await harness.act(again)
             assert refused.result.get("check") == "trust", again
             assert refused.result["digest"] != first.result["digest"]
         assert live.live
-        await stage.act(Stop(session=session))
-        refused = await stage.act(Resume(session=session))
+        await harness.act(Stop(session=session))
+        refused = await harness.act(Resume(session=session))
         assert refused.result["check"] == "trust"
-        assert (await stage.act(answer(stage, refused))).ok
-        assert (await stage.act(Resume(session=session))).ok
+        assert (await harness.act(answer(harness, refused))).ok
+        assert (await harness.act(Resume(session=session))).ok
 
 
 async def test_B54_a_crash_does_not_start_what_was_changed_meanwhile(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.say(session, {"say": "hello"})
-        live = await stage.state(session, "idle")
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.say(session, {"say": "hello"})
+        live = await harness.state(session, "idle")
         assert live.client is not None
         assert live.client.pid is not None
-        hostile(stage.project, tmp_path / "marks")
-        starts = len(stage.told("argv"))
+        hostile(harness.project, tmp_path / "marks")
+        starts = len(harness.told("argv"))
         os.kill(live.client.pid, signal.SIGKILL)
-        await stage.until(lambda: not live.live)
-        await stage.registry.sessions.starter.restart(live)
+        await harness.until(lambda: not live.live)
+        await harness.registry.sessions.starter.restart(live)
         assert not live.live
-        assert len(stage.told("argv")) == starts
+        assert len(harness.told("argv")) == starts
 
 
 class OpenedFiles:
@@ -153,69 +155,71 @@ def opened() -> Iterator[type[OpenedFiles]]:
 async def test_B54_the_files_of_a_repository_are_read_outside_the_event_loop(
     tmp_path: Path, opened: type[OpenedFiles]
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        hostile(stage.project, tmp_path / "marks")
-        opened.folder = str(stage.project)
-        refused = await stage.act(wanted(stage))
+    async with ServerHarness(tmp_path) as harness:
+        hostile(harness.project, tmp_path / "marks")
+        opened.folder = str(harness.project)
+        refused = await harness.act(wanted(harness))
         assert refused.result["check"] == "trust"
-        assert (await stage.act(answer(stage, refused))).ok
-        session = await stage.new()
-        await stage.say(session, {"say": "hello"})
-        live = await stage.state(session, "idle")
+        assert (await harness.act(answer(harness, refused))).ok
+        session = await harness.new()
+        await harness.say(session, {"say": "hello"})
+        live = await harness.state(session, "idle")
         for intent in (Restart(session=session), Fork(session=session), Stop(session=session)):
-            await stage.act(intent)
-        await stage.act(Resume(session=session))
+            await harness.act(intent)
+        await harness.act(Resume(session=session))
         assert live.client is not None
         killed = live.client.pid
         assert killed is not None
         os.kill(killed, signal.SIGKILL)
         # It is restarted after the crash, perhaps before anybody can see that it ended.
-        await stage.until(lambda: live.client is not None and live.client.pid not in (None, killed))
-        await stage.state(session, "idle")
+        await harness.until(
+            lambda: live.client is not None and live.client.pid not in (None, killed)
+        )
+        await harness.state(session, "idle")
         assert opened.threads
         assert threading.get_ident() not in opened.threads
 
 
 async def test_B54_a_remembered_answer_is_shown_and_can_be_changed(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        programs = ProjectPrograms(cwd=str(stage.project))
-        assert (await stage.act(programs)).result == {}
-        hostile(stage.project, tmp_path / "marks")
-        refused = await stage.act(wanted(stage))
+    async with ServerHarness(tmp_path) as harness:
+        programs = ProjectPrograms(cwd=str(harness.project))
+        assert (await harness.act(programs)).result == {}
+        hostile(harness.project, tmp_path / "marks")
+        refused = await harness.act(wanted(harness))
         for choice in (None, "without", "trust"):
             if choice is not None:
-                assert (await stage.act(answer(stage, refused, choice))).ok
-            shown = await stage.act(programs)
+                assert (await harness.act(answer(harness, refused, choice))).ok
+            shown = await harness.act(programs)
             assert shown.result["answer"] == choice
             assert shown.result["digest"] == refused.result["digest"]
             assert list(shown.result["commands"]) == list(refused.result["commands"])
-        assert (await stage.act(programs, device("approver", "phone"))).code == "forbidden"
+        assert (await harness.act(programs, device("approver", "phone"))).code == "forbidden"
 
 
 @pytest.mark.parametrize("role", ["viewer", "approver"])
 async def test_B54_only_an_operator_or_an_owner_can_trust(tmp_path: Path, role: str) -> None:
-    async with Stage(tmp_path) as stage:
-        hostile(stage.project, tmp_path / "marks")
-        refused = await stage.act(wanted(stage))
-        outcome = await stage.act(answer(stage, refused), device(role, role))
+    async with ServerHarness(tmp_path) as harness:
+        hostile(harness.project, tmp_path / "marks")
+        refused = await harness.act(wanted(harness))
+        outcome = await harness.act(answer(harness, refused), device(role, role))
         assert outcome.code == "forbidden"
-        assert (await stage.act(answer(stage, refused), device("operator", "phone"))).ok
+        assert (await harness.act(answer(harness, refused), device("operator", "phone"))).ok
 
 
 async def test_B54_the_emulator_runs_no_hook_of_a_project_before_it_is_trusted(
     tmp_path: Path,
 ) -> None:
     marks = tmp_path / "marks"
-    async with Stage(
+    async with ServerHarness(
         tmp_path, agent=EmulatedClaude(tmp_path / "emulated", "Hello.").executable
-    ) as stage:
-        hostile(stage.project, marks)
-        refused = await stage.act(NewSession(cwd=str(stage.project), prompt="go"))
+    ) as harness:
+        hostile(harness.project, marks)
+        refused = await harness.act(NewSession(cwd=str(harness.project), prompt="go"))
         assert refused.result["check"] == "trust"
         assert marks_in(marks) == set()
-        assert (await stage.act(answer(stage, refused))).ok
-        assert (await stage.act(NewSession(cwd=str(stage.project), prompt="go"))).ok
-        await stage.until(lambda: "local-SessionStart" in marks_in(marks))
+        assert (await harness.act(answer(harness, refused))).ok
+        assert (await harness.act(NewSession(cwd=str(harness.project), prompt="go"))).ok
+        await harness.until(lambda: "local-SessionStart" in marks_in(marks))
 
 
 FILES: list[tuple[str, str, bool]] = [
@@ -354,12 +358,14 @@ async def test_B54_the_settings_of_the_clis_own_home_and_config_folder_are_the_u
     hook = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
     (home / ".claude" / "settings.json").write_text(json.dumps(hook))
     own = Policy(roots=(tmp_path,), env={"HOME": str(home)})
-    async with Stage(tmp_path, policy=own) as stage:
-        assert (await stage.act(wanted(stage))).ok, "HOME says that these settings are the user's"
+    async with ServerHarness(tmp_path, policy=own) as harness:
+        assert (await harness.act(wanted(harness))).ok, (
+            "HOME says that these settings are the user's"
+        )
     elsewhere = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
-    async with Stage(tmp_path, policy=Policy(roots=(tmp_path,), env=elsewhere)) as stage:
-        refused = await stage.act(wanted(stage))
+    async with ServerHarness(tmp_path, policy=Policy(roots=(tmp_path,), env=elsewhere)) as harness:
+        refused = await harness.act(wanted(harness))
         assert refused.result["check"] == "trust", "the user's own settings are somewhere else"
     beside = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
-    async with Stage(tmp_path, policy=Policy(roots=(tmp_path,), env=beside)) as stage:
-        assert (await stage.act(wanted(stage))).ok
+    async with ServerHarness(tmp_path, policy=Policy(roots=(tmp_path,), env=beside)) as harness:
+        assert (await harness.act(wanted(harness))).ok

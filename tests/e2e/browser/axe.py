@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.app_page import AppPage
 
 __all__ = ["Report"]
 
@@ -46,9 +46,9 @@ class Report:
         self.states: list[str] = []
         self.violations: list[str] = []
 
-    async def look(self, desk: Desk, state: str) -> None:
+    async def look(self, app: AppPage, state: str) -> None:
         """Examine what the page shows now, in both themes."""
-        page = desk.page
+        page = app.page
         if not await page.evaluate("'axe' in globalThis"):
             await page.evaluate(SOURCE.read_text(encoding="utf-8"))
         self.states.append(state)

@@ -32,15 +32,15 @@ from fairlead.emulator.script.scratch_project import make_scratch_project
 from fairlead.emulator.state.profile import DEFAULT_VERSION
 from fairlead.server.limits import Limits
 from fairlead.testing.emulated import EmulatedClaude
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer, open_app_server
 from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House, open_house
-from tests.e2e.browser.puppet import Puppet, Theatre, open_theatre
+from tests.e2e.browser.fake_cli import FakeCli, FakeCliProcess, open_fake_cli
 from tests.server.tls_proxy import KEY_HASH
 
-Visit = Callable[..., Awaitable[Desk]]
-Emulated = Callable[..., Awaitable[House]]
-Perform = Callable[..., Awaitable[tuple[Desk, Puppet]]]
+Visit = Callable[..., Awaitable[AppPage]]
+Emulated = Callable[..., Awaitable[AppServer]]
+BeginTurn = Callable[..., Awaitable[tuple[AppPage, FakeCliProcess]]]
 
 TOUR = Path(__file__).parents[3] / "src" / "fairlead" / "emulator" / "scenarios" / "tour.yaml"
 
@@ -83,18 +83,18 @@ async def hostile() -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def visit(chromium: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
-    desks: list[Desk] = []
+    app_pages: list[AppPage] = []
     has_worker = request.node.get_closest_marker("service_worker") is not None
 
-    async def open_desk(
-        house: House,
+    async def open_app_page(
+        server: AppServer,
         *,
         role: str | None = "owner",
         width: int = 1440,
         height: int = 900,
         theme: str = "light",
         phone: bool = False,
-    ) -> Desk:
+    ) -> AppPage:
         context = await chromium.new_context(
             viewport={"width": 390, "height": 844} if phone else {"width": width, "height": height},
             color_scheme="dark" if theme == "dark" else "light",
@@ -103,17 +103,17 @@ async def visit(chromium: Browser, request: pytest.FixtureRequest) -> AsyncItera
             locale="en-GB",
             service_workers="allow" if has_worker else "block",
         )
-        desks.append(Desk(house, context, await context.new_page()))
-        return await desks[-1].sign_in(role) if role is not None else desks[-1]
+        app_pages.append(AppPage(server, context, await context.new_page()))
+        return await app_pages[-1].sign_in(role) if role is not None else app_pages[-1]
 
-    yield open_desk
-    for desk in desks:
-        await desk.close()
+    yield open_app_page
+    for app in app_pages:
+        await app.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
-    async with AsyncExitStack() as houses:
+    async with AsyncExitStack() as servers:
 
         async def make(
             script: Any,
@@ -121,10 +121,10 @@ async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
             limits: Limits | None = None,
             version: str = DEFAULT_VERSION,
             **options: Any,
-        ) -> House:
+        ) -> AppServer:
             claude = EmulatedClaude(tmp_path / "claude", script, version=version)
-            return await houses.enter_async_context(
-                open_house(
+            return await servers.enter_async_context(
+                open_app_server(
                     tmp_path,
                     agent=claude.executable,
                     project=claude.project,
@@ -138,36 +138,36 @@ async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def demo(emulated: Emulated) -> House:
-    house = await emulated(read_yaml(TOUR.read_text(encoding="utf-8")))
-    make_scratch_project(house.project)
-    return house
+async def demo(emulated: Emulated) -> AppServer:
+    server = await emulated(read_yaml(TOUR.read_text(encoding="utf-8")))
+    make_scratch_project(server.project)
+    return server
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def theatre(tmp_path: Path) -> AsyncIterator[Theatre]:
-    async with open_theatre(tmp_path) as theatre:
-        yield theatre
+async def fake_cli(tmp_path: Path) -> AsyncIterator[FakeCli]:
+    async with open_fake_cli(tmp_path) as fake_cli:
+        yield fake_cli
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def playhouse(tmp_path: Path, theatre: Theatre) -> AsyncIterator[House]:
+async def fake_cli_server(tmp_path: Path, fake_cli: FakeCli) -> AsyncIterator[AppServer]:
     project = tmp_path / "project"
     project.mkdir()
-    async with open_house(
-        tmp_path, agent=theatre.agent, project=project, names=("127.0.0.2",)
-    ) as house:
-        yield house
+    async with open_app_server(
+        tmp_path, agent=fake_cli.agent, project=project, names=("127.0.0.2",)
+    ) as server:
+        yield server
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def perform(playhouse: House, visit: Visit, theatre: Theatre) -> Perform:
-    async def begin(**visiting: Any) -> tuple[Desk, Puppet]:
-        desk = await visit(playhouse, **visiting)
-        await desk.start("go")
-        puppet = await theatre.enter()
-        await puppet.prompted()
-        await expect(desk.stop_button).to_be_visible()  # The page shows that the turn runs.
-        return desk, puppet
+async def begin_turn(fake_cli_server: AppServer, visit: Visit, fake_cli: FakeCli) -> BeginTurn:
+    async def begin(**visiting: Any) -> tuple[AppPage, FakeCliProcess]:
+        app = await visit(fake_cli_server, **visiting)
+        await app.start("go")
+        cli = await fake_cli.enter()
+        await cli.prompted()
+        await expect(app.stop_button).to_be_visible()  # The page shows that the turn runs.
+        return app, cli
 
     return begin

@@ -16,7 +16,7 @@ import re
 
 from playwright.async_api import Locator, expect
 
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
 
 __all__ = ["Keys"]
 
@@ -49,9 +49,9 @@ PLACE = """node => {
 class Keys:
     """The keyboard of one page."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.page = desk.page
+    def __init__(self, app: AppPage) -> None:
+        self.app = app
+        self.page = app.page
         self._has_focus = False
 
     async def press(self, *keys: str) -> None:

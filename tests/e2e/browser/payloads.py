@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
 
 __all__ = ["ALL", "CORPUS", "expect_harmless", "open_all", "watched"]
 
@@ -104,22 +104,22 @@ OPEN = """async () => {
 }"""
 
 
-async def watched(desk: Desk) -> None:
+async def watched(app: AppPage) -> None:
     """Load the page anew, with the guard in it."""
-    await desk.page.add_init_script(GUARD)
-    await desk.page.reload()
-    await desk.transcript.wait_for(timeout=PATIENCE_MS)
+    await app.page.add_init_script(GUARD)
+    await app.page.reload()
+    await app.transcript.wait_for(timeout=PATIENCE_MS)
 
 
-async def open_all(desk: Desk) -> None:
+async def open_all(app: AppPage) -> None:
     """Have every row of the conversation drawn, and everything in it opened."""
-    live = await desk.house.service.registry.sessions.load(desk.session)
+    live = await app.server.service.registry.sessions.load(app.session)
     rows = {item.id for item in live.transcript.items if item.parent is None}
-    drawn = await desk.page.evaluate(OPEN)
+    drawn = await app.page.evaluate(OPEN)
     assert rows <= set(drawn), f"{len(rows - set(drawn))} of {len(rows)} rows were not drawn"
 
 
-async def expect_harmless(desk: Desk, where: str) -> None:
+async def expect_harmless(app: AppPage, where: str) -> None:
     """Nothing ran, nothing was put in that can, and nothing leads anywhere but to the web."""
-    harm = await desk.page.evaluate(HARM)
+    harm = await app.page.evaluate(HARM)
     assert harm == [], f"{where}: {harm[:10]}"

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright
 
-from tests.e2e.browser.album import Album, Shoot, open_studio
 from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
+from tests.e2e.browser.screenshots import ScreenshotTarget, Shoot, open_screenshot_run
 from tests.e2e.browser.shoot_answers import ANSWERS
 from tests.e2e.browser.shoot_pages import PAGES
 from tests.e2e.browser.shoot_talk import TALK
@@ -56,38 +56,39 @@ DOCS: dict[str, tuple[str, int, str]] = {
 """The pictures of the documentation: name, width and theme of each."""
 
 
-async def take(browser: Browser, album: Album) -> tuple[int, list[str]]:
+async def take(browser: Browser, target: ScreenshotTarget) -> tuple[int, list[str]]:
     """The wanted pictures of one width and theme: how many, and what went wrong."""
     count, failed = 0, []
     for name, shoot in SHOOTS.items():
-        if not album.wants_some(name):
+        if not target.wants_some(name):
             continue
-        studio = None
+        shots = None
         try:
-            async with open_studio(browser, album) as studio:
-                await shoot(studio)
+            async with open_screenshot_run(browser, target) as shots:
+                await shoot(shots)
         except Exception:  # noqa: BLE001 - it is reported at the end
-            failed.append(f"{name} at {album.width} {album.theme}\n{traceback.format_exc()}")
-        count += len(studio.kept) if studio is not None else 0
+            failed.append(f"{name} at {target.width} {target.theme}\n{traceback.format_exc()}")
+        count += len(shots.kept) if shots is not None else 0
     return count, failed
 
 
-def _albums(given: argparse.Namespace) -> Iterator[Album]:
+def _targets(given: argparse.Namespace) -> Iterator[ScreenshotTarget]:
     if not given.docs:
         for width in given.width or WIDTHS:
             for theme in given.theme or THEMES:
                 only = tuple(given.only or ())
-                yield Album(folder=given.out, width=width, theme=theme, only=only)
+                yield ScreenshotTarget(folder=given.out, width=width, theme=theme, only=only)
         return
     for width, theme in sorted({(width, theme) for _, width, theme in DOCS.values()}):
         only = tuple(name for name, *place in DOCS.values() if place == [width, theme])
-        yield Album(folder=given.out, width=width, theme=theme, only=only)
+        yield ScreenshotTarget(folder=given.out, width=width, theme=theme, only=only)
 
 
 def _copy_docs(out: Path) -> None:
     for name, (picture, width, theme) in DOCS.items():
         shutil.copy(
-            Album(folder=out, width=width, theme=theme).path(picture), FOLDER / f"{name}.png"
+            ScreenshotTarget(folder=out, width=width, theme=theme).path(picture),
+            FOLDER / f"{name}.png",
         )
 
 
@@ -99,10 +100,10 @@ async def _take_all(given: argparse.Namespace) -> list[str]:
     failed: list[str] = []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS])
-        for album in _albums(given):
-            count, wrong = await take(browser, album)
+        for target in _targets(given):
+            count, wrong = await take(browser, target)
             failed += wrong
-            print(f"{album.width} {album.theme}: {count} pictures")  # noqa: T201 - this is a program
+            print(f"{target.width} {target.theme}: {count} pictures")  # noqa: T201 - this is a program
         await browser.close()
     if given.docs and not failed:
         _copy_docs(given.out)

@@ -1,8 +1,9 @@
-"""A CLI with no will of its own: what it hears goes to a socket, what the socket says is its output.
+"""A CLI that passes its pipes on: its input goes to a socket, and what the socket sends is its
+output.
 
     relay.py SOCKET [flags of the CLI …]
 
-The first line on the socket is its argv. The will is `puppet`, in the test's own process.
+The first line on the socket is its argv. `fake_cli`, in the test's own process, is the other end.
 """
 
 from __future__ import annotations

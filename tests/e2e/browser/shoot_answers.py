@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from tests.e2e.browser.album import Shoot, Studio
+from tests.e2e.browser.screenshots import ScreenshotRun, Shoot
 from tests.e2e.browser.scripts import ask, question, say, scene, use
 
 __all__ = ["ANSWERS"]
@@ -76,23 +76,23 @@ def script() -> list[Any]:
     ]  # fmt: skip
 
 
-async def permission(studio: Studio) -> None:
-    house = await studio.emulated(script())
-    desk = await studio.visit(house)
-    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
-    await desk.start("deploy it to staging")
+async def permission(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(script())
+    app = await shots.visit(server)
+    allow = app.decision.get_by_role("button", name="Allow once", exact=True)
+    await app.start("deploy it to staging")
     await expect(allow).to_be_enabled()
-    await studio.keep(desk, "permission-command")
+    await shots.keep(app, "permission-command")
     for button, name in (
         ("Always deny…", "never"),
         ("Modify…", "edit"),
         ("Deny with reason…", "deny"),
     ):
-        await desk.decide(button)
-        await studio.keep(desk, f"permission-panel-{name}")
-        await desk.decide("Back")
-    await desk.decide("Deny and stop")
-    await desk.expect_rest()
+        await app.decide(button)
+        await shots.keep(app, f"permission-panel-{name}")
+        await app.decide("Back")
+    await app.decide("Deny and stop")
+    await app.expect_rest()
     for prompt, words in (
         ("long", "set -eu"),
         ("hidden", "echo safe"),
@@ -100,129 +100,129 @@ async def permission(studio: Studio) -> None:
         ("outside", "elsewhere"),
         ("several", "1 of 3"),
     ):
-        await desk.start(prompt)
-        await expect(desk.decision).to_contain_text(words)
+        await app.start(prompt)
+        await expect(app.decision).to_contain_text(words)
         if prompt != "long":
             await expect(allow).to_be_enabled()
-        await studio.keep(desk, f"permission-{prompt}")
-        later = desk.decision.get_by_role("button", name="Later")
+        await shots.keep(app, f"permission-{prompt}")
+        later = app.decision.get_by_role("button", name="Later")
         if await later.count():  # On a phone it lies over the composer.
             await later.click()
-        await desk.stop_button.click()
-        await expect(desk.decision).to_have_count(0)
+        await app.stop_button.click()
+        await expect(app.decision).to_have_count(0)
         if prompt == "long":
-            await studio.keep(desk, "permission-withdrawn")
-        await desk.expect_rest()
+            await shots.keep(app, "permission-withdrawn")
+        await app.expect_rest()
 
 
-async def wary(studio: Studio) -> None:
+async def wary(shots: ScreenshotRun) -> None:
     """A request for which the CLI suggests no, for this once only."""
-    desk, puppet = await studio.perform("Clean the release branch up")
-    await puppet.ask(
+    app, cli = await shots.begin_turn("Clean the release branch up")
+    await cli.ask(
         "wary", {"command": "git push --force origin main", "description": "Overwrite the branch"},
         default_to_no=True, suppress_always_allow_rule=True,
     )  # fmt: skip
-    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
-    await studio.keep(desk, "wary-no-first")
+    await expect(app.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
+    await shots.keep(app, "wary-no-first")
 
 
-async def question_(studio: Studio) -> None:
-    house = await studio.emulated(script())
-    desk = await studio.visit(house)
-    await desk.start("single")
-    await expect(desk.decision).to_contain_text("Which database?")
-    await studio.keep(desk, "question-single")
-    await desk.decide("Skip")
-    await desk.expect_rest()
-    await desk.start("basket")
-    await desk.decision.get_by_role("radio", name=re.compile("^Two columns")).check()
-    await studio.keep(desk, "question-preview")
-    await desk.decide("Next")
-    await desk.decision.get_by_role("checkbox", name=re.compile("^Coupons")).check()
-    await desk.decision.get_by_label("Other").fill("A note for the courier")
-    await studio.keep(desk, "question-several")
+async def question_(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(script())
+    app = await shots.visit(server)
+    await app.start("single")
+    await expect(app.decision).to_contain_text("Which database?")
+    await shots.keep(app, "question-single")
+    await app.decide("Skip")
+    await app.expect_rest()
+    await app.start("basket")
+    await app.decision.get_by_role("radio", name=re.compile("^Two columns")).check()
+    await shots.keep(app, "question-preview")
+    await app.decide("Next")
+    await app.decision.get_by_role("checkbox", name=re.compile("^Coupons")).check()
+    await app.decision.get_by_label("Other").fill("A note for the courier")
+    await shots.keep(app, "question-several")
 
 
-async def plan(studio: Studio) -> None:
-    house = await studio.emulated(script())
-    desk = await studio.visit(house)
-    await desk.start("plan")
-    await expect(desk.decision).to_contain_text("Wait for the letter")
-    approve = desk.decision.get_by_role("button", name="Approve", exact=True)
+async def plan(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(script())
+    app = await shots.visit(server)
+    await app.start("plan")
+    await expect(app.decision).to_contain_text("Wait for the letter")
+    approve = app.decision.get_by_role("button", name="Approve", exact=True)
     await expect(approve).to_be_enabled()
-    await studio.keep(desk, "plan-review")
-    await desk.decision.get_by_role("button", name=re.compile("^Comment on")).nth(2).click()
-    field = desk.decision.get_by_role("textbox", name=re.compile("^Comment on"))
+    await shots.keep(app, "plan-review")
+    await app.decision.get_by_role("button", name=re.compile("^Comment on")).nth(2).click()
+    field = app.decision.get_by_role("textbox", name=re.compile("^Comment on"))
     await field.fill("There are four, not three.")
-    await studio.keep(desk, "plan-comment")
-    await desk.decide("Request changes with 1 comment")
-    await desk.expect_words("As you wish.")
-    await desk.expect_rest()
-    await studio.keep(desk, "plan-card")
+    await shots.keep(app, "plan-comment")
+    await app.decide("Request changes with 1 comment")
+    await app.expect_words("As you wish.")
+    await app.expect_rest()
+    await shots.keep(app, "plan-card")
 
 
-async def form(studio: Studio) -> None:
-    desk, puppet = await studio.perform("Order seats for the team")
-    await puppet.request(
+async def form(shots: ScreenshotRun) -> None:
+    app, cli = await shots.begin_turn("Order seats for the team")
+    await cli.request(
         "form", subtype="elicitation", mcp_server_name="billing", mode="form",
         message="Which team shall I order for?", requested_schema=FORM,
     )  # fmt: skip
-    await expect(desk.decision).to_contain_text("Which team")
-    await studio.keep(desk, "form-fields")
-    await desk.decide("Send")
-    await studio.keep(desk, "form-problems")
-    await desk.decide("Decline")
-    await puppet.answer("form")
-    await puppet.request(
+    await expect(app.decision).to_contain_text("Which team")
+    await shots.keep(app, "form-fields")
+    await app.decide("Send")
+    await shots.keep(app, "form-problems")
+    await app.decide("Decline")
+    await cli.answer("form")
+    await cli.request(
         "url", subtype="elicitation", mcp_server_name="billing", mode="url",
         message="Sign in to go on", url="https://login.example.org/authorize?client=fairlead",
         elicitation_id="e",
     )  # fmt: skip
-    await expect(desk.decision).to_contain_text("login.example.org")
-    await studio.keep(desk, "form-address")
-    await desk.decide("Decline")
-    await puppet.answer("url")
+    await expect(app.decision).to_contain_text("login.example.org")
+    await shots.keep(app, "form-address")
+    await app.decide("Decline")
+    await cli.answer("url")
     payload = {"originalModel": "claude-opus-4-6", "fallbackModel": "claude-sonnet-4-5"}
-    await puppet.request(
+    await cli.request(
         "dialog", subtype="request_user_dialog", dialog_kind="refusal_fallback_prompt",
         payload=payload,
     )  # fmt: skip
-    retry = desk.decision.get_by_role("button", name=re.compile("^Try"))
+    retry = app.decision.get_by_role("button", name=re.compile("^Try"))
     await expect(retry).to_be_enabled()
-    await studio.keep(desk, "form-dialog")
+    await shots.keep(app, "form-dialog")
 
 
-async def sign_in(studio: Studio) -> None:
+async def sign_in(shots: ScreenshotRun) -> None:
     """A server of tools that wants its user."""
-    desk, puppet = await studio.perform("Which tickets are open?")
+    app, cli = await shots.begin_turn("Which tickets are open?")
     address = "https://login.example.org/authorize?client=fairlead&scope=tickets.read"
-    puppet.replies["mcp_authenticate"] = {"authUrl": address, "requiresUserAction": True}
-    await puppet.line(
+    cli.replies["mcp_authenticate"] = {"authUrl": address, "requiresUserAction": True}
+    await cli.line(
         type="system", subtype="init", tools=[], model="big", permissionMode="default",
         mcp_servers=[{"name": "tracker", "status": "needs-auth"}],
     )  # fmt: skip
-    details = await studio.details(desk)
+    details = await shots.details(app)
     listed = details.get_by_role("region", name="MCP servers")
     await listed.get_by_role("button", name=re.compile("^tracker")).click()
     await listed.get_by_role("button", name="Sign in…").click()
     await expect(listed.get_by_role("link")).to_have_text(address)
-    await studio.keep(desk, "server-sign-in")
+    await shots.keep(app, "server-sign-in")
 
 
-async def inbox(studio: Studio) -> None:
-    house = await studio.emulated(script())
-    desk = await studio.visit(house)
+async def inbox(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(script())
+    app = await shots.visit(server)
     for prompt, words in (("deploy", "deploy.sh"), ("basket", "laid out"), ("edit", "NUMBERS")):
-        await desk.start(prompt)
-        await expect(desk.decision).to_contain_text(words)
-        await desk.page.goto(house.base)
-        await expect(desk.page.get_by_role("button", name="Open inbox")).to_be_visible()
-    await studio.keep(desk, "inbox-home")
-    await desk.page.goto(f"{house.base}/inbox")
-    await expect(desk.page.get_by_role("main").get_by_role("listitem").nth(2)).to_be_visible()
-    allow = desk.decision.get_by_role("button", name="Allow once", exact=True)
+        await app.start(prompt)
+        await expect(app.decision).to_contain_text(words)
+        await app.page.goto(server.base)
+        await expect(app.page.get_by_role("button", name="Open inbox")).to_be_visible()
+    await shots.keep(app, "inbox-home")
+    await app.page.goto(f"{server.base}/inbox")
+    await expect(app.page.get_by_role("main").get_by_role("listitem").nth(2)).to_be_visible()
+    allow = app.decision.get_by_role("button", name="Allow once", exact=True)
     await expect(allow).to_be_enabled()
-    await studio.keep(desk, "inbox-several")
+    await shots.keep(app, "inbox-several")
 
 
 ANSWERS: dict[str, Shoot] = {

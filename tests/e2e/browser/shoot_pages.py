@@ -9,10 +9,10 @@ from playwright.async_api import expect
 
 from fairlead.server.notices.targets import ChannelTarget, channel_id
 from fairlead.store.tables import notices as table
-from tests.e2e.browser.album import Shoot, Studio
-from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.sample_project import FLAKY
+from tests.e2e.browser.screenshots import ScreenshotRun, Shoot
 from tests.e2e.browser.scripts import say, scene, use
-from tests.e2e.browser.shop import FLAKY
 from tests.git.repositories import new_repository
 
 __all__ = ["PAGES"]
@@ -22,48 +22,48 @@ SCRIPT = [scene("files", use("Bash", command="ls", description="List"), say("Her
           scene(None, say(ANSWER))]  # fmt: skip
 
 
-async def door(studio: Studio) -> None:
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house, signed_in=False)
-    await desk.page.goto(house.base)
-    await expect(desk.page.get_by_role("heading", name="Pair this device")).to_be_visible()
-    await studio.keep(desk, "door-sign-in")
+async def door(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server, signed_in=False)
+    await app.page.goto(server.base)
+    await expect(app.page.get_by_role("heading", name="Pair this device")).to_be_visible()
+    await shots.keep(app, "door-sign-in")
 
 
-async def home(studio: Studio) -> None:
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
-    await studio.keep(desk, "home-empty")
-    await desk.page.goto(f"{house.base}/inbox")
-    await expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
-    await studio.keep(desk, "home-inbox-empty")
+async def home(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
+    await shots.keep(app, "home-empty")
+    await app.page.goto(f"{server.base}/inbox")
+    await expect(app.page.get_by_role("heading", name="Inbox")).to_be_visible()
+    await shots.keep(app, "home-inbox-empty")
 
 
-async def past(studio: Studio) -> None:
+async def past(shots: ScreenshotRun) -> None:
     """A server that was used for a month."""
-    await studio.past()
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
-    await expect(desk.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
-    await studio.keep(desk, "past-home")
-    if studio.album.phone:
-        await desk.page.get_by_role("button", name="Sessions", exact=True).click()
-        await expect(desk.page.get_by_role("navigation", name="Sessions")).to_be_visible()
-        await studio.keep(desk, "past-drawer")
+    await shots.past()
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
+    await expect(app.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
+    await shots.keep(app, "past-home")
+    if shots.target.phone:
+        await app.page.get_by_role("button", name="Sessions", exact=True).click()
+        await expect(app.page.get_by_role("navigation", name="Sessions")).to_be_visible()
+        await shots.keep(app, "past-drawer")
     for path, words, name in (
         ("usage", "By model", "past-usage"),
         ("search?q=tests", "results", "past-search"),
         ("search?q=zebra", "No results", "past-search-nothing"),
     ):
-        await desk.page.goto(f"{house.base}/{path}")
-        await expect(desk.page.get_by_role("main").get_by_text(words).first).to_be_visible()
-        await studio.keep(desk, name)
+        await app.page.goto(f"{server.base}/{path}")
+        await expect(app.page.get_by_role("main").get_by_text(words).first).to_be_visible()
+        await shots.keep(app, name)
 
 
-async def channels(studio: Studio) -> None:
+async def channels(shots: ScreenshotRun) -> None:
     """The channels in the settings: a good one, a failing one that is open, and the form."""
-    house = await studio.emulated(SCRIPT)
-    targets, store = house.service.notices.targets, house.service.store
+    server = await shots.emulated(SCRIPT)
+    targets, store = server.service.notices.targets, server.service.store
     for channel, name, service, url in (
         ("good", "My phone", "ntfy", "ntfys://ntfy.example.org/topic"),
         ("failing", "Team", "Slack", "slack://a/b/c"),
@@ -73,26 +73,26 @@ async def channels(studio: Studio) -> None:
     problem = "Slack answered with status 404."
     await store.apply(lambda db: table.finish(db, 1, channel_id("good"), 1_800_000_000.0))
     await store.apply(lambda db: table.finish(db, 1, channel_id("failing"), None, problem))
-    desk = await studio.visit(house)
-    await desk.page.goto(f"{house.base}/settings")
-    await desk.page.get_by_role("button", name="Settings of Team").click()
-    await desk.page.get_by_role("button", name="New channel…").click()
-    form = desk.page.get_by_role("form", name="New channel")
+    app = await shots.visit(server)
+    await app.page.goto(f"{server.base}/settings")
+    await app.page.get_by_role("button", name="Settings of Team").click()
+    await app.page.get_by_role("button", name="New channel…").click()
+    form = app.page.get_by_role("form", name="New channel")
     await expect(form).to_be_visible()
     await form.scroll_into_view_if_needed()
-    await studio.keep(desk, "channels-open")
-    await desk.page.get_by_text("Last sent").scroll_into_view_if_needed()
-    await studio.keep(desk, "channels-list")
+    await shots.keep(app, "channels-open")
+    await app.page.get_by_text("Last sent").scroll_into_view_if_needed()
+    await shots.keep(app, "channels-list")
 
 
-async def page(studio: Studio) -> None:
+async def page(shots: ScreenshotRun) -> None:
     """The other pages."""
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
-    await desk.start("How does the retry queue work?")
-    await desk.expect_words(ANSWER)
-    await desk.expect_rest()
-    session = desk.session
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
+    await app.start("How does the retry queue work?")
+    await app.expect_words(ANSWER)
+    await app.expect_rest()
+    session = app.session
     for path, words, name in (
         ("settings", "Theme", "page-settings"),
         (f"settings?session={session}", "Effort", "page-settings-session"),
@@ -101,204 +101,204 @@ async def page(studio: Studio) -> None:
         (f"s/{session}/log", "system", "page-log"),
         ("s/00000000-0000-4000-8000-000000000000", "not found", "page-missing"),
     ):
-        await desk.page.goto(f"{house.base}/{path}")
-        await expect(desk.page.get_by_role("main").get_by_text(words).first).to_be_visible()
-        await studio.keep(desk, name)
+        await app.page.goto(f"{server.base}/{path}")
+        await expect(app.page.get_by_role("main").get_by_text(words).first).to_be_visible()
+        await shots.keep(app, name)
         if name == "page-keys":
-            await desk.page.get_by_role("button", name="Change shortcut: Usage").click()
-            await desk.page.keyboard.press("i")
-            await expect(desk.page.get_by_role("alert")).to_contain_text("Inbox")
-            await studio.keep(desk, "page-keys-conflict")
+            await app.page.get_by_role("button", name="Change shortcut: Usage").click()
+            await app.page.keyboard.press("i")
+            await expect(app.page.get_by_role("alert")).to_contain_text("Inbox")
+            await shots.keep(app, "page-keys-conflict")
         if name == "page-log":
-            lines = desk.page.get_by_role("region", name="Lines")
+            lines = app.page.get_by_role("region", name="Lines")
             await lines.get_by_role("button", name=re.compile("result.success")).click()
-            await studio.keep(desk, "page-log-open")
+            await shots.keep(app, "page-log-open")
 
 
-async def board(studio: Studio) -> None:
+async def board(shots: ScreenshotRun) -> None:
     """What needs the user, what runs, what finished: on the board, the first page and the inbox."""
-    await studio.past()
-    house, theatre = await studio.theatre()
-    desk = await studio.visit(house)
-    puppets = []
+    await shots.past()
+    server, fake_cli = await shots.fake_cli()
+    app = await shots.visit(server)
+    clis = []
     for prompt, words in (
         ("Fix the flaky checkout test", "The test waits with a fixed sleep. I replace it."),
         ("Speed up the search page", "The index is missing. I measure the query first."),
         ("Write the release notes of 2.4", "The notes are in CHANGELOG.md and cover 14 changes."),
     ):
-        await desk.start(prompt)
-        puppets.append(await theatre.enter())
-        await puppets[-1].prompted()
-        await puppets[-1].say(words)
-        await desk.expect_words(words)
+        await app.start(prompt)
+        clis.append(await fake_cli.enter())
+        await clis[-1].prompted()
+        await clis[-1].say(words)
+        await app.expect_words(words)
     todos = [{"content": name, "status": status, "activeForm": name} for name, status in
              (("Measure the query", "completed"), ("Add the index", "in_progress"), ("Measure again", "pending"))]  # fmt: skip
-    await puppets[1].used("TodoWrite", {"todos": todos}, "ok", {"oldTodos": [], "newTodos": todos})
-    await puppets[0].ask("a", {"command": "python3 -m unittest -v", "description": "Run the tests"})
-    await desk.page.goto(f"{house.base}/board")
-    needs = desk.page.get_by_role("region", name=re.compile("^Needs you"))
+    await clis[1].used("TodoWrite", {"todos": todos}, "ok", {"oldTodos": [], "newTodos": todos})
+    await clis[0].ask("a", {"command": "python3 -m unittest -v", "description": "Run the tests"})
+    await app.page.goto(f"{server.base}/board")
+    needs = app.page.get_by_role("region", name=re.compile("^Needs you"))
     await expect(needs.get_by_role("link")).to_be_visible()
-    await puppets[2].finish()
-    done = desk.page.get_by_role("region", name=re.compile("^Done"))
+    await clis[2].finish()
+    done = app.page.get_by_role("region", name=re.compile("^Done"))
     await expect(done.get_by_role("link", name=re.compile("release notes"))).to_be_visible()
-    await studio.keep(desk, "board-all")
-    await desk.page.goto(house.base)
-    await expect(desk.page.get_by_role("region", name="Finished since you looked")).to_be_visible()
-    await studio.keep(desk, "board-home")
-    await desk.page.goto(f"{house.base}/inbox")
+    await shots.keep(app, "board-all")
+    await app.page.goto(server.base)
+    await expect(app.page.get_by_role("region", name="Finished since you looked")).to_be_visible()
+    await shots.keep(app, "board-home")
+    await app.page.goto(f"{server.base}/inbox")
     await expect(
-        desk.page.get_by_role("main").get_by_text("python3 -m unittest").first
+        app.page.get_by_role("main").get_by_text("python3 -m unittest").first
     ).to_be_visible()
-    await studio.keep(desk, "board-inbox")
+    await shots.keep(app, "board-inbox")
 
 
-async def changes(studio: Studio) -> None:
+async def changes(shots: ScreenshotRun) -> None:
     """The changes of a session in a repository."""
     edits = [
         use("Edit", file_path="shop/checkout.py", old_string="order_id=len(cart)", new_string="order_id=next(NUMBERS)"),
         use("Write", file_path="shop/numbers.py", content="from itertools import count\n\nNUMBERS = count(1)\n"),
         say("Every order has its own number now."),
     ]  # fmt: skip
-    house = await studio.emulated([scene(None, *edits)])
-    new_repository(house.project)
-    desk = await studio.visit(house)
-    await desk.start("Give every order its own number", Mode="acceptEdits")
-    await desk.expect_words("Every order has its own number now.")
-    await desk.expect_rest()
-    await desk.more("Changes")
-    files = desk.page.get_by_role("navigation", name="Changed files")
+    server = await shots.emulated([scene(None, *edits)])
+    new_repository(server.project)
+    app = await shots.visit(server)
+    await app.start("Give every order its own number", Mode="acceptEdits")
+    await app.expect_words("Every order has its own number now.")
+    await app.expect_rest()
+    await app.more("Changes")
+    files = app.page.get_by_role("navigation", name="Changed files")
     await files.get_by_role("button", name=re.compile("^checkout.py")).click()
-    lines = desk.page.get_by_role("region", name="Lines of shop/checkout.py")
+    lines = app.page.get_by_role("region", name="Lines of shop/checkout.py")
     await expect(lines).to_contain_text("NUMBERS")
-    await studio.keep(desk, "changes-file")
+    await shots.keep(app, "changes-file")
 
 
-async def devices(studio: Studio) -> None:
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
-    await desk.page.goto(f"{house.base}/devices")
-    await expect(desk.page.get_by_text("this device").first).to_be_visible()
-    await studio.keep(desk, "devices-list")
-    await desk.page.get_by_role("button", name="Create link").click()
-    await expect(desk.page.get_by_role("timer")).to_be_visible()
-    await studio.keep(desk, "devices-code")
+async def devices(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
+    await app.page.goto(f"{server.base}/devices")
+    await expect(app.page.get_by_text("this device").first).to_be_visible()
+    await shots.keep(app, "devices-list")
+    await app.page.get_by_role("button", name="Create link").click()
+    await expect(app.page.get_by_role("timer")).to_be_visible()
+    await shots.keep(app, "devices-code")
 
 
-async def window(studio: Studio) -> None:
+async def window(shots: ScreenshotRun) -> None:
     """What lies over a page."""
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
     for keys, title, name in (
         ("n", "New session", "window-new"),
         ("Control+k", "Find anything", "window-palette"),
         ("?", "Keyboard shortcuts", "window-keys"),
     ):
-        await desk.leave_field()
-        await desk.page.keyboard.press(keys)
-        shown = desk.page.get_by_role("dialog", name=re.compile(f"^{title}"))
+        await app.leave_field()
+        await app.page.keyboard.press(keys)
+        shown = app.page.get_by_role("dialog", name=re.compile(f"^{title}"))
         await expect(shown).to_be_visible()
-        await studio.keep(desk, name)
+        await shots.keep(app, name)
         if name == "window-new":
             await shown.get_by_text(re.compile("^Limits")).click()
-            await studio.keep(desk, "window-new-more")
-        await desk.page.keyboard.press("Escape")
+            await shots.keep(app, "window-new-more")
+        await app.page.keyboard.press("Escape")
         await expect(shown).to_have_count(0)
-    await desk.start("How does the retry queue work?")
-    await desk.expect_words(ANSWER)
-    await desk.expect_rest()
-    await desk.more("Fork")
-    await expect(desk.page.get_by_role("dialog", name="Fork session")).to_be_visible()
-    await studio.keep(desk, "window-fork")
-    await desk.page.keyboard.press("Escape")
-    await expect(desk.page.get_by_role("dialog")).to_have_count(0)
-    await desk.page.get_by_role("button", name="More", exact=True).click()
-    await studio.keep(desk, "window-menu")
-    await desk.page.keyboard.press("Escape")
+    await app.start("How does the retry queue work?")
+    await app.expect_words(ANSWER)
+    await app.expect_rest()
+    await app.more("Fork")
+    await expect(app.page.get_by_role("dialog", name="Fork session")).to_be_visible()
+    await shots.keep(app, "window-fork")
+    await app.page.keyboard.press("Escape")
+    await expect(app.page.get_by_role("dialog")).to_have_count(0)
+    await app.page.get_by_role("button", name="More", exact=True).click()
+    await shots.keep(app, "window-menu")
+    await app.page.keyboard.press("Escape")
 
 
-async def trust(studio: Studio) -> None:
+async def trust(shots: ScreenshotRun) -> None:
     """The question before a project's own files make the CLI run something."""
-    house = await studio.emulated(SCRIPT)
+    server = await shots.emulated(SCRIPT)
     run = "npx prettier --write . && ./scripts/notify.sh \u202eafter every edit"
     hook = {"matcher": "Edit", "hooks": [{"type": "command", "command": run}]}
-    settings = house.project / ".claude" / "settings.json"
+    settings = server.project / ".claude" / "settings.json"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(json.dumps({"hooks": {"PostToolUse": [hook]}}))
     servers = {"catalogue": {"command": "node", "args": ["tools/catalogue.js", "--write"]}}
-    (house.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    desk = await studio.visit(house)
-    dialog = await desk.open_new_session()
+    (server.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    app = await shots.visit(server)
+    dialog = await app.open_new_session()
     await dialog.get_by_label("First message").fill("How does the retry queue work?")
     await dialog.get_by_role("button", name="Start").click()
-    await expect(desk.trust_question).to_be_visible()
-    await studio.keep(desk, "trust-question")
+    await expect(app.trust_question).to_be_visible()
+    await shots.keep(app, "trust-question")
 
 
-async def draft(studio: Studio) -> None:
+async def draft(shots: ScreenshotRun) -> None:
     """The draft of another device: offered, then shown."""
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
-    await desk.start("How does the retry queue work?")
-    await desk.expect_words(ANSWER)
-    await desk.expect_rest()
-    other = await studio.visit(house)
-    await other.page.goto(desk.page.url)
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
+    await app.start("How does the retry queue work?")
+    await app.expect_words(ANSWER)
+    await app.expect_rest()
+    other = await shots.visit(server)
+    await other.page.goto(app.page.url)
     await other.composer.fill("And what happens to a letter\nthat is refused \u200bthree times?")
-    offer = desk.page.get_by_role("button", name=re.compile("^Draft from"))
+    offer = app.page.get_by_role("button", name=re.compile("^Draft from"))
     await expect(offer).to_be_visible()
-    await studio.keep(desk, "draft-offered")
+    await shots.keep(app, "draft-offered")
     await offer.click()
-    await studio.keep(desk, "draft-shown")
+    await shots.keep(app, "draft-shown")
 
 
-async def lineage(studio: Studio) -> None:
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
-    await desk.start("How does the retry queue work?")
-    await desk.expect_words(ANSWER)
-    await desk.expect_rest()
-    first = desk.page.url
-    await desk.fork()
-    await desk.say("And without the cap?")
-    await expect(desk.transcript.get_by_text(ANSWER)).to_have_count(2)
-    await desk.expect_rest()
-    await studio.details(desk)
-    await studio.keep(desk, "lineage-fork")
-    await desk.page.goto(first)
-    await desk.expect_words(ANSWER)
-    await studio.details(desk)
-    await studio.keep(desk, "lineage-origin")
+async def lineage(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
+    await app.start("How does the retry queue work?")
+    await app.expect_words(ANSWER)
+    await app.expect_rest()
+    first = app.page.url
+    await app.fork()
+    await app.say("And without the cap?")
+    await expect(app.transcript.get_by_text(ANSWER)).to_have_count(2)
+    await app.expect_rest()
+    await shots.details(app)
+    await shots.keep(app, "lineage-fork")
+    await app.page.goto(first)
+    await app.expect_words(ANSWER)
+    await shots.details(app)
+    await shots.keep(app, "lineage-origin")
 
 
-async def foreign(studio: Studio) -> None:
+async def foreign(shots: ScreenshotRun) -> None:
     """A session that the CLI had without the server."""
-    house = await studio.emulated(SCRIPT, before="How does the retry queue work?")
-    desk = await studio.visit(house)
-    if studio.album.phone:
-        await desk.page.get_by_role("button", name="Sessions", exact=True).click()
-    await expect(desk.listed("retry queue").first).to_be_visible()
-    await studio.keep(desk, "foreign-list")
-    await desk.listed("retry queue").first.click()
-    await desk.expect_words(ANSWER)
-    await studio.keep(desk, "foreign-session")
+    server = await shots.emulated(SCRIPT, before="How does the retry queue work?")
+    app = await shots.visit(server)
+    if shots.target.phone:
+        await app.page.get_by_role("button", name="Sessions", exact=True).click()
+    await expect(app.listed("retry queue").first).to_be_visible()
+    await shots.keep(app, "foreign-list")
+    await app.listed("retry queue").first.click()
+    await app.expect_words(ANSWER)
+    await shots.keep(app, "foreign-session")
 
 
-async def connection(studio: Studio) -> None:
-    house = await studio.emulated(SCRIPT)
-    desk = await studio.visit(house)
-    await desk.start(FLAKY)
-    await desk.expect_words(ANSWER)
-    await desk.expect_rest()
-    await _cut(desk)
-    await studio.keep(desk, "connection-lost")
-    await desk.say("Are you still there?")
-    await studio.keep(desk, "connection-outbox")
+async def connection(shots: ScreenshotRun) -> None:
+    server = await shots.emulated(SCRIPT)
+    app = await shots.visit(server)
+    await app.start(FLAKY)
+    await app.expect_words(ANSWER)
+    await app.expect_rest()
+    await _cut(app)
+    await shots.keep(app, "connection-lost")
+    await app.say("Are you still there?")
+    await shots.keep(app, "connection-outbox")
 
 
-async def _cut(desk: Desk) -> None:
-    await desk.context.set_offline(True)
-    await desk.page.evaluate("sockets.at(-1).close()")
-    await expect(desk.page.get_by_text(re.compile("^Offline"))).to_be_visible()
+async def _cut(app: AppPage) -> None:
+    await app.context.set_offline(True)
+    await app.page.evaluate("sockets.at(-1).close()")
+    await expect(app.page.get_by_text(re.compile("^Offline"))).to_be_visible()
 
 
 PAGES: dict[str, Shoot] = {

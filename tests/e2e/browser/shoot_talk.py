@@ -12,11 +12,11 @@ from typing import Any
 from playwright.async_api import expect
 
 from fairlead.host.options.groups import ToolRules
-from tests.e2e.browser.album import Shoot, Studio
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.puppet import Puppet
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.fake_cli import FakeCliProcess
+from tests.e2e.browser.sample_project import FLAKY, REPAIR
+from tests.e2e.browser.screenshots import ScreenshotRun, Shoot
 from tests.e2e.browser.scripts import WAIT_FOR_GO, ask, question, say, scene, spawn, think, use
-from tests.e2e.browser.shop import FLAKY, REPAIR
 from tests.e2e.real_cli.stdio_server import small_server
 
 __all__ = ["TALK"]
@@ -49,9 +49,9 @@ def checkout(cart: list[tuple[str, int]], mailbox: Mailbox) -> Order:
 """
 
 
-async def talk(studio: Studio) -> None:
+async def talk(shots: ScreenshotRun) -> None:
     """Words of every kind."""
-    house = await studio.emulated(
+    server = await shots.emulated(
         [
             scene("explain", think("Three places, I believe; let me be sure."), say(WORDS)),
             scene("picture", use("Read", file_path="{{cwd}}/flag.png"), say("The shop's flag.")),
@@ -61,53 +61,53 @@ async def talk(studio: Studio) -> None:
         ],
         rules=FREE,
     )
-    desk = await studio.visit(house)
-    await desk.start("explain how an order is placed")
-    await desk.expect_words("What is posted twice is sent once.")
-    await desk.expect_rest()
-    await studio.keep(desk, "talk-words-end")
-    await desk.transcript.get_by_role("button", name=re.compile("^Thought for")).click()
-    await desk.transcript.evaluate("node => node.scrollTo(0, 0)")
-    await studio.keep(desk, "talk-words")
-    await desk.say("picture")
-    await desk.expect_words("The shop's flag.")
-    await desk.expect_rest()
-    await open_all(desk)
-    await studio.keep(desk, "talk-picture")
-    await _find_and_list(studio, desk)
-    await desk.say("fail")
-    await desk.expect_words(re.compile("^The model request failed"))
-    await studio.keep(desk, "talk-error")
-    await desk.say("slow")
-    await desk.expect_words("Words that came so far")
-    await studio.keep(desk, "talk-streaming")
+    app = await shots.visit(server)
+    await app.start("explain how an order is placed")
+    await app.expect_words("What is posted twice is sent once.")
+    await app.expect_rest()
+    await shots.keep(app, "talk-words-end")
+    await app.transcript.get_by_role("button", name=re.compile("^Thought for")).click()
+    await app.transcript.evaluate("node => node.scrollTo(0, 0)")
+    await shots.keep(app, "talk-words")
+    await app.say("picture")
+    await app.expect_words("The shop's flag.")
+    await app.expect_rest()
+    await open_all(app)
+    await shots.keep(app, "talk-picture")
+    await _find_and_list(shots, app)
+    await app.say("fail")
+    await app.expect_words(re.compile("^The model request failed"))
+    await shots.keep(app, "talk-error")
+    await app.say("slow")
+    await app.expect_words("Words that came so far")
+    await shots.keep(app, "talk-streaming")
     for words in ("and run the tests", "then write the notes"):
-        await desk.say(words)
-    await expect(desk.page.get_by_role("region", name="Queue")).to_contain_text("notes")
-    await studio.keep(desk, "talk-queue")
-    await desk.stop_button.click()
-    await desk.expect_words("Stopped by you")
-    await studio.keep(desk, "talk-stopped")
+        await app.say(words)
+    await expect(app.page.get_by_role("region", name="Queue")).to_contain_text("notes")
+    await shots.keep(app, "talk-queue")
+    await app.stop_button.click()
+    await app.expect_words("Stopped by you")
+    await shots.keep(app, "talk-stopped")
 
 
-async def _find_and_list(studio: Studio, desk: Desk) -> None:
-    await desk.page.keyboard.press("Escape")
-    await desk.page.keyboard.press("Control+f")
-    await desk.page.get_by_role("searchbox", name="Find in this conversation").fill("letter")
-    bar = desk.page.get_by_role("search", name="Find in the conversation")
+async def _find_and_list(shots: ScreenshotRun, app: AppPage) -> None:
+    await app.page.keyboard.press("Escape")
+    await app.page.keyboard.press("Control+f")
+    await app.page.get_by_role("searchbox", name="Find in this conversation").fill("letter")
+    bar = app.page.get_by_role("search", name="Find in the conversation")
     await expect(bar.get_by_role("status")).to_have_text(re.compile(r"\d"))
-    await desk.page.keyboard.press("Enter")
-    await studio.keep(desk, "talk-find")
-    await desk.page.keyboard.press("Escape")
-    await desk.page.get_by_role("button", name="All prompts").click()
-    await expect(desk.page.get_by_role("dialog", name="Prompts")).to_be_visible()
-    await studio.keep(desk, "talk-prompts")
-    await desk.page.keyboard.press("Escape")
+    await app.page.keyboard.press("Enter")
+    await shots.keep(app, "talk-find")
+    await app.page.keyboard.press("Escape")
+    await app.page.get_by_role("button", name="All prompts").click()
+    await expect(app.page.get_by_role("dialog", name="Prompts")).to_be_visible()
+    await shots.keep(app, "talk-prompts")
+    await app.page.keyboard.press("Escape")
 
 
-async def open_all(desk: Desk) -> None:
+async def open_all(app: AppPage) -> None:
     """Open every card that can be opened."""
-    closed = desk.transcript.locator("[aria-expanded=false]:not([aria-haspopup])")
+    closed = app.transcript.locator("[aria-expanded=false]:not([aria-haspopup])")
     for _ in range(60):
         if not await closed.count():
             return
@@ -150,83 +150,83 @@ CARDS: dict[str, tuple[dict[str, Any], ...]] = {
 }  # fmt: skip
 
 
-async def card(studio: Studio) -> None:
+async def card(shots: ScreenshotRun) -> None:
     """Each tool's card, open."""
     edit = use("Edit", file_path="{{cwd}}/shop/checkout.py", old_string="len(cart)",
                new_string="next(NUMBERS)")  # fmt: skip
     read = use("Read", file_path="{{cwd}}/shop/checkout.py")
     scenes = [scene(name, *steps, say(f"The {name} is done.")) for name, steps in CARDS.items()]
     asked = ask(question("Which database?", {"label": "SQLite", "description": "one file"}, "None"))
-    house = await studio.emulated(
+    server = await shots.emulated(
         [scene("edit", read, edit, say("The edit is done.")), *scenes,
          scene("ask", asked, say("The ask is done."))],
         rules=ToolRules(allowed=(*FREE.allowed, "mcp__mystery__look")),
     )  # fmt: skip
-    desk = await studio.visit(house)
+    app = await shots.visit(server)
     for name in (*CARDS, "edit"):
-        if not studio.album.wants_some(f"card-{name}"):
+        if not shots.target.wants_some(f"card-{name}"):
             continue
-        await desk.start(name, Mode="acceptEdits")
-        await desk.expect_words(f"The {name} is done.")
-        await desk.expect_rest()
-        await open_all(desk)
-        await studio.keep(desk, f"card-{name}")
-        if name == "edit" and not studio.album.phone:
-            await desk.transcript.get_by_role("button", name="Side by side").first.click()
-            await studio.keep(desk, "card-edit-beside")
-            await desk.transcript.get_by_role("button", name="Unified").first.click()
-    await desk.start("ask")
-    await desk.decision.get_by_role("radio", name=re.compile("^SQLite")).check()
-    await desk.decide("Answer")
-    await desk.expect_words("The ask is done.")
-    await open_all(desk)
-    await studio.keep(desk, "card-question")
+        await app.start(name, Mode="acceptEdits")
+        await app.expect_words(f"The {name} is done.")
+        await app.expect_rest()
+        await open_all(app)
+        await shots.keep(app, f"card-{name}")
+        if name == "edit" and not shots.target.phone:
+            await app.transcript.get_by_role("button", name="Side by side").first.click()
+            await shots.keep(app, "card-edit-beside")
+            await app.transcript.get_by_role("button", name="Unified").first.click()
+    await app.start("ask")
+    await app.decision.get_by_role("radio", name=re.compile("^SQLite")).check()
+    await app.decide("Answer")
+    await app.expect_words("The ask is done.")
+    await open_all(app)
+    await shots.keep(app, "card-question")
 
 
-async def rare(studio: Studio) -> None:
+async def rare(shots: ScreenshotRun) -> None:
     """Cards of what the emulated agent has not: the web, a server's picture, things unknown."""
-    desk, puppet = await studio.perform("What do others do about late letters?")
+    app, cli = await shots.begin_turn("What do others do about late letters?")
     links = json.dumps([
         {"title": "Transactional outbox", "url": "https://example.org/patterns/outbox"},
         {"title": "At least once, at most twice", "url": "https://example.net/delivery"},
     ])  # fmt: skip
-    await puppet.used(
+    await cli.used(
         "WebSearch", {"query": "transactional outbox"},
         f"Web search results for query: transactional outbox\n\nLinks: {links}\n\nTwo ways.",
     )  # fmt: skip
-    await puppet.used(
+    await cli.used(
         "WebFetch",
         {"url": "https://example.org/patterns/outbox", "prompt": "Summarise"},
         "Write the letter into the **same transaction** as the order, and send it afterwards.",
     )
-    await gave(puppet, "mcp__github__search_repositories", {"query": "outbox"}, [
+    await gave(cli, "mcp__github__search_repositories", {"query": "outbox"}, [
         {"type": "text", "text": '{"total": 2, "items": ["acme/outbox", "acme/letters"]}'},
     ])  # fmt: skip
     image = {"type": "base64", "media_type": "image/png", "data": picture()}
-    await gave(puppet, "mcp__plots__draw", {"what": "letters by hour"}, [
+    await gave(cli, "mcp__plots__draw", {"what": "letters by hour"}, [
         {"type": "text", "text": "Letters by hour"}, {"type": "image", "source": image},
     ])  # fmt: skip
-    await puppet.line(type="telepathy", subtype="sent", thought="a message of a later CLI")
-    await puppet.say("Most keep an outbox.")
-    await puppet.finish()
-    await desk.expect_words("Most keep an outbox.")
-    await desk.expect_rest()
-    await open_all(desk)
-    await studio.keep(desk, "rare-end")
-    await desk.transcript.evaluate("node => node.scrollTo(0, 0)")
-    await open_all(desk)
-    await studio.keep(desk, "rare-start")
+    await cli.line(type="telepathy", subtype="sent", thought="a message of a later CLI")
+    await cli.say("Most keep an outbox.")
+    await cli.finish()
+    await app.expect_words("Most keep an outbox.")
+    await app.expect_rest()
+    await open_all(app)
+    await shots.keep(app, "rare-end")
+    await app.transcript.evaluate("node => node.scrollTo(0, 0)")
+    await open_all(app)
+    await shots.keep(app, "rare-start")
 
 
-async def gave(puppet: Puppet, tool: str, given: dict[str, Any], content: list[Any]) -> None:
+async def gave(cli: FakeCliProcess, tool: str, given: dict[str, Any], content: list[Any]) -> None:
     """A tool that gave back blocks."""
     use_id = f"toolu_{tool}"
     call = {"type": "tool_use", "id": use_id, "name": tool, "input": given}
     said = {"id": f"msg_{tool}", "role": "assistant", "content": [call], "model": "big"}
-    await puppet.line(type="assistant", message=said, parent_tool_use_id=None)
+    await cli.line(type="assistant", message=said, parent_tool_use_id=None)
     result = {"type": "tool_result", "tool_use_id": use_id, "content": content}
     message = {"role": "user", "content": [result]}
-    await puppet.line(type="user", message=message, parent_tool_use_id=None)
+    await cli.line(type="user", message=message, parent_tool_use_id=None)
 
 
 def picture(width: int = 240, height: int = 120) -> str:
@@ -250,39 +250,39 @@ def picture(width: int = 240, height: int = 120) -> str:
     return base64.b64encode(b"\x89PNG\r\n\x1a\n" + png).decode()
 
 
-async def composer(studio: Studio) -> None:
+async def composer(shots: ScreenshotRun) -> None:
     """What is offered and attached where a person types."""
-    house = await studio.emulated([scene(None, say("You said: {{prompt}}"))])
-    desk = await studio.visit(house)
-    await desk.start("hello")
-    await desk.expect_words("You said: hello")
-    await desk.expect_rest()
-    await desk.composer.press_sequentially("/co")
-    await expect(desk.page.get_by_role("listbox", name="Commands")).to_be_visible()
-    await studio.keep(desk, "composer-slash")
-    await desk.composer.fill("")
-    await desk.composer.press_sequentially("Look at @check")
-    await expect(desk.page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
-    await studio.keep(desk, "composer-files")
-    await desk.composer.press("Escape")
-    await desk.composer.fill("Compare @README.md with @/etc/hostname and @gone.txt ")
-    chips = desk.page.get_by_role("group", name="What @ attaches")
+    server = await shots.emulated([scene(None, say("You said: {{prompt}}"))])
+    app = await shots.visit(server)
+    await app.start("hello")
+    await app.expect_words("You said: hello")
+    await app.expect_rest()
+    await app.composer.press_sequentially("/co")
+    await expect(app.page.get_by_role("listbox", name="Commands")).to_be_visible()
+    await shots.keep(app, "composer-slash")
+    await app.composer.fill("")
+    await app.composer.press_sequentially("Look at @check")
+    await expect(app.page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
+    await shots.keep(app, "composer-files")
+    await app.composer.press("Escape")
+    await app.composer.fill("Compare @README.md with @/etc/hostname and @gone.txt ")
+    chips = app.page.get_by_role("group", name="What @ attaches")
     await expect(chips.get_by_role("listitem")).to_have_count(3)
-    await studio.keep(desk, "composer-mentions")
+    await shots.keep(app, "composer-mentions")
     await chips.get_by_label("Send as plain text").check()
-    await studio.keep(desk, "composer-mentions-plain")
-    await desk.composer.fill("What does this chart say?\nAnd is the list complete?")
+    await shots.keep(app, "composer-mentions-plain")
+    await app.composer.fill("What does this chart say?\nAnd is the list complete?")
     files: list[Any] = [
         {"name": "letters.png", "mimeType": "image/png", "buffer": base64.b64decode(picture())},
         {"name": "orders.csv", "mimeType": "text/csv", "buffer": b"id,total\n1,4380\n"},
     ]
-    await desk.page.locator("input[type=file]").set_input_files(files)
-    attached = desk.page.get_by_role("list", name="Attachments").get_by_role("listitem")
+    await app.page.locator("input[type=file]").set_input_files(files)
+    attached = app.page.get_by_role("list", name="Attachments").get_by_role("listitem")
     await expect(attached).to_have_count(2)
-    await studio.keep(desk, "composer-attachments")
+    await shots.keep(app, "composer-attachments")
 
 
-async def panel(studio: Studio) -> None:
+async def panel(shots: ScreenshotRun) -> None:
     """The details of a session that has worked."""
     full = {"input_tokens": 850_000, "output_tokens": 10}
     reply = {"blocks": [{"type": "text", "text": "That was a lot to read."}], "usage": full}
@@ -296,60 +296,60 @@ async def panel(studio: Studio) -> None:
             scene(None, say("You said: {{prompt}}")),
         ],
     }  # fmt: skip
-    house = await studio.emulated(script, rules=FREE)
-    servers = {"catalogue": small_server(house.project.parent / "log"),
+    server = await shots.emulated(script, rules=FREE)
+    servers = {"catalogue": small_server(server.project.parent / "log"),
                "payments": {"command": "/nowhere/payments-mcp"}}  # fmt: skip
-    (house.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    desk = await studio.visit(house)
-    await desk.start("hello", answer="Trust and start", Mode="acceptEdits")
-    await desk.expect_words("Little so far.")
-    await desk.expect_rest()
-    await desk.say("go on")
-    await desk.expect_words("That was a lot to read.")
-    await studio.details(desk)
-    await studio.keep(desk, "panel-context")
-    await studio.put_away(desk)
+    (server.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    app = await shots.visit(server)
+    await app.start("hello", answer="Trust and start", Mode="acceptEdits")
+    await app.expect_words("Little so far.")
+    await app.expect_rest()
+    await app.say("go on")
+    await app.expect_words("That was a lot to read.")
+    await shots.details(app)
+    await shots.keep(app, "panel-context")
+    await shots.put_away(app)
     for name in ("repair", "background"):
-        await desk.expect_rest()
-        await desk.say(name)
-        await desk.expect_words("I commit it." if name == "repair" else "It runs.")
-    details = await studio.details(desk)
+        await app.expect_rest()
+        await app.say(name)
+        await app.expect_words("I commit it." if name == "repair" else "It runs.")
+    details = await shots.details(app)
     context = details.get_by_role("region", name="Context")
     await context.get_by_role("button", name="Refresh").click()
     await expect(context.get_by_role("listitem").first).to_be_visible()
-    await studio.keep(desk, "panel-full")
+    await shots.keep(app, "panel-full")
     listed = details.get_by_role("region", name="MCP servers")
     await listed.get_by_role("button", name=re.compile("^payments")).click()
     await listed.get_by_role("button", name=re.compile("^catalogue")).click()
     await details.evaluate("node => node.scrollTo(0, node.scrollHeight)")
-    await studio.keep(desk, "panel-servers")
+    await shots.keep(app, "panel-servers")
     files = details.get_by_role("region", name="Changed files")
     await files.get_by_role("listitem").get_by_role("button").last.click()
-    await expect(desk.page.get_by_role("dialog").last).to_be_visible()
-    await studio.keep(desk, "panel-diff")
+    await expect(app.page.get_by_role("dialog").last).to_be_visible()
+    await shots.keep(app, "panel-diff")
 
 
-async def desk_picture(studio: Studio) -> None:
+async def app_picture(shots: ScreenshotRun) -> None:
     """A whole session: a flaky test is fixed, and a commit needs approval."""
-    await studio.past()
-    house = await studio.emulated(
+    await shots.past()
+    server = await shots.emulated(
         [scene("once in ten", *REPAIR), scene(None, say("Which one? `tests/` has two of them."))],
         rules=ToolRules(allowed=("Bash(python3:*)", "TaskCreate", "TaskUpdate")),
     )
-    desk = await studio.visit(house)
-    if studio.album.width == WIDE:
-        await desk.page.set_viewport_size({"width": WIDE, "height": 1080})  # Room for the story.
-    await desk.start("Fix the flaky checkout test", Mode="acceptEdits")
-    await desk.expect_words(re.compile("^Which one"))
-    await desk.expect_rest()
-    await desk.say(FLAKY)
-    await expect(desk.decision).to_contain_text("git commit")
-    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
-    await studio.keep(desk, "desk-decision")
+    app = await shots.visit(server)
+    if shots.target.width == WIDE:
+        await app.page.set_viewport_size({"width": WIDE, "height": 1080})  # Room for the story.
+    await app.start("Fix the flaky checkout test", Mode="acceptEdits")
+    await app.expect_words(re.compile("^Which one"))
+    await app.expect_rest()
+    await app.say(FLAKY)
+    await expect(app.decision).to_contain_text("git commit")
+    await expect(app.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
+    await shots.keep(app, "desk-decision")
 
 
 TALK: dict[str, Shoot] = {
-    "desk": desk_picture,
+    "desk": app_picture,
     "talk": talk,
     "card": card,
     "rare": rare,

@@ -1,4 +1,4 @@
-"""What a page costs: how long its main thread was busy at one go, how much it holds, what moved.
+"""What a page costs: the longest task of its main thread, its memory, and what moved.
 
 A task's time is what its own thread used of a processor, read from Chromium's trace. The time on
 the clock would also count what other programs did meanwhile, on a machine that is not ours alone.

@@ -9,11 +9,11 @@ import pytest
 from playwright.async_api import expect
 
 from fairlead.host.options.groups import ToolRules
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.axe import Report
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House
-from tests.e2e.browser.puppet import Theatre
+from tests.e2e.browser.fake_cli import FakeCli
 from tests.e2e.browser.scripts import (
     WAIT_FOR_GO,
     ask,
@@ -95,27 +95,27 @@ def everything() -> list[Any]:
     ]
 
 
-async def furnished(emulated: Emulated) -> House:
+async def project_written(emulated: Emulated) -> AppServer:
     """A server with a project that has something in it."""
-    house = await emulated(everything(), rules=ToolRules(allowed=FREE))
-    (house.project / "a.py").write_text("def one() -> int:\n    return 1\n")
-    (house.project / "book.ipynb").write_text(NOTEBOOK)
-    return house
+    server = await emulated(everything(), rules=ToolRules(allowed=FREE))
+    (server.project / "a.py").write_text("def one() -> int:\n    return 1\n")
+    (server.project / "book.ipynb").write_text(NOTEBOOK)
+    return server
 
 
-async def open_all(desk: Desk) -> None:
+async def open_all(app: AppPage) -> None:
     """Open every card of the conversation that is drawn."""
-    await desk.transcript.evaluate(
+    await app.transcript.evaluate(
         "log => log.querySelectorAll('[aria-expanded=false]:not([aria-haspopup])')"
         ".forEach(one => one.click())"
     )
-    await expect(desk.transcript.locator("[aria-expanded=true]").first).to_be_visible()
+    await expect(app.transcript.locator("[aria-expanded=true]").first).to_be_visible()
 
 
-async def find(desk: Desk, words: str) -> None:
+async def find(app: AppPage, words: str) -> None:
     """Find something in the conversation that is open."""
-    await desk.page.keyboard.press("Control+f")
-    bar = desk.page.get_by_role("search", name="Find in the conversation")
+    await app.page.keyboard.press("Control+f")
+    bar = app.page.get_by_role("search", name="Find in the conversation")
     await bar.get_by_role("searchbox").fill(words)
 
 
@@ -123,24 +123,24 @@ async def find(desk: Desk, words: str) -> None:
 @wide_first
 async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
-    house = await furnished(emulated)
-    stranger = await visit(house, role=None, phone=phone)
-    await stranger.page.goto(house.base)
+    server = await project_written(emulated)
+    stranger = await visit(server, role=None, phone=phone)
+    await stranger.page.goto(server.base)
     await expect(stranger.page.get_by_role("heading", name="Pair this device")).to_be_visible()
     await report.look(stranger, "the door")
-    desk = await visit(house, phone=phone)
-    await report.look(desk, "home, empty")
-    await desk.page.goto(f"{house.base}/inbox")
-    await expect(desk.page.get_by_role("heading", name="Inbox")).to_be_visible()
-    await report.look(desk, "inbox, empty")
-    await desk.start("hello")
-    await desk.expect_words("You said: hello")
-    await desk.expect_rest()
-    await report.look(desk, "session, at rest")
-    session = desk.session
-    await desk.page.goto(house.base)
-    await expect(desk.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
-    await report.look(desk, "home, with sessions")
+    app = await visit(server, phone=phone)
+    await report.look(app, "home, empty")
+    await app.page.goto(f"{server.base}/inbox")
+    await expect(app.page.get_by_role("heading", name="Inbox")).to_be_visible()
+    await report.look(app, "inbox, empty")
+    await app.start("hello")
+    await app.expect_words("You said: hello")
+    await app.expect_rest()
+    await report.look(app, "session, at rest")
+    session = app.session
+    await app.page.goto(server.base)
+    await expect(app.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
+    await report.look(app, "home, with sessions")
     for path, words in (
         ("search?q=hello", "hello"),
         ("usage", "By model"),
@@ -152,9 +152,9 @@ async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
         (f"s/{session}/log", "system"),
         ("s/00000000-0000-4000-8000-000000000000", "not found"),
     ):
-        await desk.page.goto(f"{house.base}/{path}")
-        await expect(desk.page.get_by_role("main").get_by_text(words).first).to_be_visible()
-        await report.look(desk, path.split("?")[0].replace(session, "…"))
+        await app.page.goto(f"{server.base}/{path}")
+        await expect(app.page.get_by_role("main").get_by_text(words).first).to_be_visible()
+        await report.look(app, path.split("?")[0].replace(session, "…"))
     report.check()
 
 
@@ -162,48 +162,48 @@ async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
 @phone_first
 async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
-    house = await furnished(emulated)
-    desk = await visit(house, phone=phone)
-    await desk.start("work", Mode="acceptEdits")
-    await desk.decision.get_by_role("button", name="Allow once").click()
-    await desk.expect_words("That was all of it.")
-    await desk.expect_rest()
-    await report.look(desk, "cards, as they come")
+    server = await project_written(emulated)
+    app = await visit(server, phone=phone)
+    await app.start("work", Mode="acceptEdits")
+    await app.decision.get_by_role("button", name="Allow once").click()
+    await app.expect_words("That was all of it.")
+    await app.expect_rest()
+    await report.look(app, "cards, as they come")
     for _ in range(3):
-        await open_all(desk)
-        await desk.page.keyboard.press("PageUp")
-    await report.look(desk, "cards, open")
-    await desk.transcript.evaluate("node => node.scrollTo(0, 0)")
-    await open_all(desk)
-    await report.look(desk, "cards, from the start")
-    await find(desk, "return")
-    await report.look(desk, "find in the conversation")
-    await desk.page.keyboard.press("Escape")
-    await desk.page.get_by_role("button", name="More", exact=True).click()
-    await report.look(desk, "menu of the session")
-    await desk.page.keyboard.press("Escape")
+        await open_all(app)
+        await app.page.keyboard.press("PageUp")
+    await report.look(app, "cards, open")
+    await app.transcript.evaluate("node => node.scrollTo(0, 0)")
+    await open_all(app)
+    await report.look(app, "cards, from the start")
+    await find(app, "return")
+    await report.look(app, "find in the conversation")
+    await app.page.keyboard.press("Escape")
+    await app.page.get_by_role("button", name="More", exact=True).click()
+    await report.look(app, "menu of the session")
+    await app.page.keyboard.press("Escape")
     if phone:
-        await desk.more("Details")
-        await expect(desk.page.get_by_role("complementary", name="Details")).to_be_visible()
-        await report.look(desk, "details on a phone")
-        await desk.page.get_by_role("button", name="Close", exact=True).first.click()
-        await desk.page.get_by_role("button", name="Sessions").click()
-        await report.look(desk, "sessions on a phone")
-        await desk.page.get_by_role("button", name="Close session list").click(
+        await app.more("Details")
+        await expect(app.page.get_by_role("complementary", name="Details")).to_be_visible()
+        await report.look(app, "details on a phone")
+        await app.page.get_by_role("button", name="Close", exact=True).first.click()
+        await app.page.get_by_role("button", name="Sessions").click()
+        await report.look(app, "sessions on a phone")
+        await app.page.get_by_role("button", name="Close session list").click(
             position={"x": 380, "y": 9}
         )
-    await desk.composer.press_sequentially("/co")
-    await expect(desk.page.get_by_role("listbox")).to_be_visible()
-    await report.look(desk, "slash commands")
-    await desk.composer.fill("")
-    await desk.say("fail")
-    await desk.expect_words(re.compile("^The model request failed"))
-    await report.look(desk, "an error")
-    await desk.say("wait")
-    await desk.expect_words("Words that came.")
-    await desk.say("later")
-    await expect(desk.page.get_by_role("region", name="Queue")).to_be_visible()
-    await report.look(desk, "streaming, with a queue")
+    await app.composer.press_sequentially("/co")
+    await expect(app.page.get_by_role("listbox")).to_be_visible()
+    await report.look(app, "slash commands")
+    await app.composer.fill("")
+    await app.say("fail")
+    await app.expect_words(re.compile("^The model request failed"))
+    await report.look(app, "an error")
+    await app.say("wait")
+    await app.expect_words("Words that came.")
+    await app.say("later")
+    await expect(app.page.get_by_role("region", name="Queue")).to_be_visible()
+    await report.look(app, "streaming, with a queue")
     report.check()
 
 
@@ -211,70 +211,72 @@ async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -
 @wide_first
 async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
-    house = await furnished(emulated)
-    desk = await visit(house, phone=phone)
-    await desk.start("run")
-    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
-    await report.look(desk, "permission")
-    await desk.decide("Always deny…")
-    await report.look(desk, "permission, always deny")
-    await desk.decide("Back")
-    await desk.decide("Modify…")
-    await report.look(desk, "permission, edited")
-    await desk.decide("Back")
-    await desk.decide("Deny with reason…")
-    await report.look(desk, "permission, denied with words")
-    await desk.decide("Back")
-    await desk.page.goto(f"{house.base}/inbox")
-    await expect(desk.decision).to_be_visible()
-    await report.look(desk, "inbox")
-    await desk.decide("Deny and stop")
-    await expect(desk.decision).to_have_count(0)
-    await desk.start("change")
-    await expect(desk.decision).to_contain_text("elsewhere.txt")
-    await report.look(desk, "permission for a file")
-    await desk.decide("Deny and stop")
-    await desk.expect_rest()
-    await desk.say("ask")
-    await expect(desk.decision).to_contain_text("Which?")
-    await report.look(desk, "question")
-    await desk.decision.get_by_role("radio").first.check()
-    await desk.decide("Next")
-    await desk.decide("Add a note")
-    await report.look(desk, "question, the second, with a note")
-    await desk.decide("Skip")
-    await desk.expect_rest()
-    await desk.say("plan")
-    await expect(desk.decision).to_contain_text("Plan")
-    await report.look(desk, "plan")
-    await desk.decision.get_by_role("button", name=re.compile("^Comment on")).first.click()
-    await report.look(desk, "plan, with a comment")
+    server = await project_written(emulated)
+    app = await visit(server, phone=phone)
+    await app.start("run")
+    await expect(app.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled()
+    await report.look(app, "permission")
+    await app.decide("Always deny…")
+    await report.look(app, "permission, always deny")
+    await app.decide("Back")
+    await app.decide("Modify…")
+    await report.look(app, "permission, edited")
+    await app.decide("Back")
+    await app.decide("Deny with reason…")
+    await report.look(app, "permission, denied with words")
+    await app.decide("Back")
+    await app.page.goto(f"{server.base}/inbox")
+    await expect(app.decision).to_be_visible()
+    await report.look(app, "inbox")
+    await app.decide("Deny and stop")
+    await expect(app.decision).to_have_count(0)
+    await app.start("change")
+    await expect(app.decision).to_contain_text("elsewhere.txt")
+    await report.look(app, "permission for a file")
+    await app.decide("Deny and stop")
+    await app.expect_rest()
+    await app.say("ask")
+    await expect(app.decision).to_contain_text("Which?")
+    await report.look(app, "question")
+    await app.decision.get_by_role("radio").first.check()
+    await app.decide("Next")
+    await app.decide("Add a note")
+    await report.look(app, "question, the second, with a note")
+    await app.decide("Skip")
+    await app.expect_rest()
+    await app.say("plan")
+    await expect(app.decision).to_contain_text("Plan")
+    await report.look(app, "plan")
+    await app.decision.get_by_role("button", name=re.compile("^Comment on")).first.click()
+    await report.look(app, "plan, with a comment")
     report.check()
 
 
 @one_width
 @phone_first
-async def test_forms(theatre: Theatre, playhouse: House, visit: Visit, phone: bool) -> None:
+async def test_forms(
+    fake_cli: FakeCli, fake_cli_server: AppServer, visit: Visit, phone: bool
+) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
-    desk = await visit(playhouse, phone=phone)
-    await desk.start("go")
-    puppet = await theatre.enter()
-    await puppet.prompted()
-    await puppet.request(
+    app = await visit(fake_cli_server, phone=phone)
+    await app.start("go")
+    cli = await fake_cli.enter()
+    await cli.prompted()
+    await cli.request(
         "form", subtype="elicitation", mcp_server_name="registry", mode="form",
         message="Who are you?", requested_schema=FORM,
     )  # fmt: skip
-    await expect(desk.decision).to_contain_text("Who are you?")
-    await report.look(desk, "form")
-    await desk.decide("Send")
-    await report.look(desk, "form, with problems")
-    await desk.decide("Decline")
-    await puppet.request(
+    await expect(app.decision).to_contain_text("Who are you?")
+    await report.look(app, "form")
+    await app.decide("Send")
+    await report.look(app, "form, with problems")
+    await app.decide("Decline")
+    await cli.request(
         "url", subtype="elicitation", mcp_server_name="registry", mode="url",
         message="Sign in", url="https://example.org/sign-in", elicitation_id="e",
     )  # fmt: skip
-    await expect(desk.decision).to_contain_text("example.org")
-    await report.look(desk, "address to open")
+    await expect(app.decision).to_contain_text("example.org")
+    await report.look(app, "address to open")
     report.check()
 
 
@@ -296,41 +298,41 @@ FORM = {
 @phone_first
 async def test_the_windows(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
-    house = await furnished(emulated)
-    desk = await visit(house, role=None, phone=phone)
-    await desk.context.add_init_script(KEEP_SOCKETS)
-    await desk.sign_in()
+    server = await project_written(emulated)
+    app = await visit(server, role=None, phone=phone)
+    await app.context.add_init_script(KEEP_SOCKETS)
+    await app.sign_in()
     for keys, name in (
         ("n", "New session"),
         ("Control+k", "Find anything"),
         ("?", "Keyboard shortcuts"),
     ):
-        await desk.leave_field()
-        await desk.page.keyboard.press(keys)
-        window = desk.page.get_by_role("dialog", name=re.compile(f"^{name}"))
+        await app.leave_field()
+        await app.page.keyboard.press(keys)
+        window = app.page.get_by_role("dialog", name=re.compile(f"^{name}"))
         await expect(window).to_be_visible()
         if name == "New session":
             await window.get_by_text(re.compile("^Limits")).click()
-        await report.look(desk, name)
-        await desk.page.keyboard.press("Escape")
+        await report.look(app, name)
+        await app.page.keyboard.press("Escape")
         await expect(window).to_have_count(0)
-    await desk.start("hello")
-    await desk.expect_words("You said: hello")
-    await desk.expect_rest()
-    await desk.more("Fork")
-    await expect(desk.page.get_by_role("dialog", name="Fork session")).to_be_visible()
-    await report.look(desk, "fork")
-    await desk.page.keyboard.press("Escape")
-    await desk.context.set_offline(True)
-    await desk.page.evaluate("sockets.at(-1).close()")
-    await expect(desk.page.get_by_text(re.compile("^Offline"))).to_be_visible()
-    await report.look(desk, "no connection")
+    await app.start("hello")
+    await app.expect_words("You said: hello")
+    await app.expect_rest()
+    await app.more("Fork")
+    await expect(app.page.get_by_role("dialog", name="Fork session")).to_be_visible()
+    await report.look(app, "fork")
+    await app.page.keyboard.press("Escape")
+    await app.context.set_offline(True)
+    await app.page.evaluate("sockets.at(-1).close()")
+    await expect(app.page.get_by_text(re.compile("^Offline"))).to_be_visible()
+    await report.look(app, "no connection")
     report.check()
 
 
 async def test_what_is_wrong_is_found(emulated: Emulated, visit: Visit) -> None:
-    desk = await visit(await furnished(emulated))
+    app = await visit(await project_written(emulated))
     report = Report()
-    await desk.page.evaluate("document.querySelector('main').append(new Image())")
-    await report.look(desk, "home with a nameless picture")
+    await app.page.evaluate("document.querySelector('main').append(new Image())")
+    await report.look(app, "home with a nameless picture")
     assert [one for one in report.violations if "image-alt" in one]

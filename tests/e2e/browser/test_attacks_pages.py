@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.async_api import Browser
 
-from tests.e2e.browser.evil import ammunition, attack, open_evil
-from tests.e2e.browser.house import House, open_house
-from tests.e2e.browser.puppet import Theatre
+from tests.e2e.browser.app_server import AppServer, open_app_server
+from tests.e2e.browser.fake_cli import FakeCli
+from tests.e2e.browser.hostile_server import ammunition, attack, open_hostile_server
 
 TARGETS = ("127.0.0.1", "localhost", "fairlead.localhost", "0.0.0.0", "[::]", "[::1]")
 
@@ -27,15 +27,15 @@ class Effects:
     sockets: int
 
 
-async def effects(house: House, theatre: Theatre) -> Effects:
-    store = house.service.store
+async def effects(server: AppServer, fake_cli: FakeCli) -> Effects:
+    store = server.service.store
     return Effects(
         devices=[device.id for device in await store.devices()],
         sessions=[session.id for session in await store.sessions()],
         audit=len(await store.audit()),
         uploads=sorted(path.name for path in (store.folder / "uploads").rglob("*")),
-        agents=len(theatre.puppets),
-        sockets=house.service.sockets.count,
+        agents=len(fake_cli.clis),
+        sockets=server.service.sockets.count,
     )
 
 
@@ -50,15 +50,15 @@ async def upgrade(port: int, host: str) -> str:
     return " ".join(answer.decode().split(" ")[:2])
 
 
-async def pairs(house: House, code: str) -> bool:
+async def pairs(server: AppServer, code: str) -> bool:
     """Whether a code is still good."""
-    return await house.service.devices.pair(code, "the owner", "127.0.0.1") is not None
+    return await server.service.devices.pair(code, "the owner", "127.0.0.1") is not None
 
 
 async def test_the_attacks_work_on_a_server_that_lets_them(hostile: Browser) -> None:
-    async with open_evil() as victim, open_evil() as evil:
+    async with open_hostile_server() as victim, open_hostile_server() as hostile_server:
         page = await hostile.new_page()
-        await page.goto(evil.address())
+        await page.goto(hostile_server.address())
         given = {"base": victim.address("127.0.0.1"), "token": "t", "code": "c", "script": "/x.js"}
         read = await attack(page, given)
         await page.close()
@@ -73,15 +73,15 @@ async def test_the_attacks_work_on_a_server_that_lets_them(hostile: Browser) -> 
 
 
 async def test_a_page_elsewhere_changes_nothing_and_reads_nothing(
-    playhouse: House, theatre: Theatre, hostile: Browser
+    fake_cli_server: AppServer, fake_cli: FakeCli, hostile: Browser
 ) -> None:
-    token = (await playhouse.service.devices.make_device("the owner", "owner")).token
-    code = playhouse.service.devices.issue_code()
-    before = await effects(playhouse, theatre)
-    async with open_evil() as evil:
+    token = (await fake_cli_server.service.devices.make_device("the owner", "owner")).token
+    code = fake_cli_server.service.devices.issue_code()
+    before = await effects(fake_cli_server, fake_cli)
+    async with open_hostile_server() as hostile_server:
         page = await hostile.new_page()
-        await page.goto(evil.address())
-        port = playhouse.service.port
+        await page.goto(hostile_server.address())
+        port = fake_cli_server.service.port
         tries = [
             attack(page, ammunition(token, code, f"http://{target}:{port}")) for target in TARGETS
         ]
@@ -95,22 +95,24 @@ async def test_a_page_elsewhere_changes_nothing_and_reads_nothing(
     }
     assert sum(len(ways) for ways in read.values()) == 150
     assert gained == {}
-    assert await effects(playhouse, theatre) == before
-    assert await pairs(playhouse, code), "the code was used up"
+    assert await effects(fake_cli_server, fake_cli) == before
+    assert await pairs(fake_cli_server, code), "the code was used up"
 
 
 async def test_a_rebound_name_is_refused_by_every_door(
-    tmp_path: Path, theatre: Theatre, hostile: Browser
+    tmp_path: Path, fake_cli: FakeCli, hostile: Browser
 ) -> None:
     page = await hostile.new_page()
-    async with open_evil() as evil:
-        await page.goto(evil.address("rebind.evil.test"))
-        port = evil.port
+    async with open_hostile_server() as hostile_server:
+        await page.goto(hostile_server.address("rebind.evil.test"))
+        port = hostile_server.port
     # The name now leads to us: the page is of the same origin as everything it asks for.
-    async with open_house(tmp_path, agent=theatre.agent, project=tmp_path, port=port) as house:
-        token = (await house.service.devices.make_device("the owner", "owner")).token
-        code = house.service.devices.issue_code()
-        before = await effects(house, theatre)
+    async with open_app_server(
+        tmp_path, agent=fake_cli.agent, project=tmp_path, port=port
+    ) as server:
+        token = (await server.service.devices.make_device("the owner", "owner")).token
+        code = server.service.devices.issue_code()
+        before = await effects(server, fake_cli)
         own = f"http://rebind.evil.test:{port}"
         read = await attack(page, ammunition(token, code, own))
         await page.close()
@@ -123,5 +125,5 @@ async def test_a_rebound_name_is_refused_by_every_door(
         opened = {"socket", "bridge", "script", "image", "event source", "frame", "form"}
         assert opened.isdisjoint(said)
         assert await upgrade(port, f"rebind.evil.test:{port}") == "HTTP/1.1 421"
-        assert await effects(house, theatre) == before
-        assert await pairs(house, code), "the code was used up"
+        assert await effects(server, fake_cli) == before
+        assert await pairs(server, code), "the code was used up"

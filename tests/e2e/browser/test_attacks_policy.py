@@ -8,10 +8,10 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from fairlead.server.http.static import WEB_FOLDER
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
-from tests.e2e.browser.evil import open_evil
-from tests.e2e.browser.house import House
+from tests.e2e.browser.hostile_server import open_hostile_server
 
 pytestmark = pytest.mark.service_worker
 
@@ -80,47 +80,54 @@ async def frame_of(page: Page, address: str) -> Any:
     return frame.url
 
 
-async def forget_refusals(desk: Desk) -> int:
+async def forget_refusals(app: AppPage) -> int:
     """The console's lines about the policy, which a test brought about itself."""
-    count = len(desk.errors)
-    desk.errors.clear()
-    desk.strangers.clear()
+    count = len(app.errors)
+    app.errors.clear()
+    app.strangers.clear()
     return count
 
 
 async def test_no_injected_script_runs_and_no_text_becomes_code(
-    playhouse: House, visit: Visit
+    fake_cli_server: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(playhouse)
-    found = await desk.page.evaluate(INJECTED)
+    app = await visit(fake_cli_server)
+    found = await app.page.evaluate(INJECTED)
     assert found["ran"] == []
     assert found["refused"] >= 14
-    assert found["base"] == f"{playhouse.base}/"
-    assert await forget_refusals(desk) > 0
+    assert found["base"] == f"{fake_cli_server.base}/"
+    assert await forget_refusals(app) > 0
 
 
-async def test_no_page_can_put_us_into_a_frame(playhouse: House, hostile: Browser) -> None:
-    async with open_evil() as evil:
+async def test_no_page_can_put_us_into_a_frame(
+    fake_cli_server: AppServer, hostile: Browser
+) -> None:
+    async with open_hostile_server() as hostile_server:
         page = await hostile.new_page()
         for host in ("evil.test", "127.0.0.1"):
             for path in ("/", "/inbox", "/nowhere"):
-                await page.goto(evil.address(host))
+                await page.goto(hostile_server.address(host))
                 assert (
-                    await frame_of(page, playhouse.base + path) == "chrome-error://chromewebdata/"
+                    await frame_of(page, fake_cli_server.base + path)
+                    == "chrome-error://chromewebdata/"
                 )
-        await page.goto(evil.address())
-        assert (await frame_of(page, evil.address("b.evil.test") + "/")).endswith(f":{evil.port}/")
+        await page.goto(hostile_server.address())
+        assert (await frame_of(page, hostile_server.address("b.evil.test") + "/")).endswith(
+            f":{hostile_server.port}/"
+        )
         await page.close()
 
 
-async def test_a_window_that_opened_us_cannot_reach_in(playhouse: House, hostile: Browser) -> None:
-    async with open_evil() as evil:
+async def test_a_window_that_opened_us_cannot_reach_in(
+    fake_cli_server: AppServer, hostile: Browser
+) -> None:
+    async with open_hostile_server() as hostile_server:
         context = await hostile.new_context()
         page = await context.new_page()
-        await page.goto(evil.address("127.0.0.1"))
+        await page.goto(hostile_server.address("127.0.0.1"))
         async with context.expect_page() as opened:
             await page.evaluate(
-                "(address) => { window.prey = open(address, 'prey') }", playhouse.base
+                "(address) => { window.prey = open(address, 'prey') }", fake_cli_server.base
             )
         prey = await opened.value
         await prey.wait_for_load_state()
@@ -130,11 +137,11 @@ async def test_a_window_that_opened_us_cannot_reach_in(playhouse: House, hostile
 
 
 async def test_nothing_but_our_own_script_becomes_a_service_worker(
-    playhouse: House, visit: Visit
+    fake_cli_server: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(playhouse)
-    token = (await playhouse.service.devices.make_device("a program", "owner")).token
-    uploaded = await desk.page.evaluate(
+    app = await visit(fake_cli_server)
+    token = (await fake_cli_server.service.devices.make_device("a program", "owner")).token
+    uploaded = await app.page.evaluate(
         """async (token) => {
           const authorization = `Bearer ${token}`;
           const body = "self.onfetch = () => {}";
@@ -146,17 +153,17 @@ async def test_nothing_but_our_own_script_becomes_a_service_worker(
     assert uploaded[0] == 200, uploaded
     upload = uploaded[1].split('"')[3]
     scripts = [f"/api/uploads/{upload}", f"/uploads/{upload}", "/api/files?path=/sw.js"]
-    scripts += [await desk.page.locator("script[src]").first.get_attribute("src") or ""]
+    scripts += [await app.page.locator("script[src]").first.get_attribute("src") or ""]
     # Whatever address is named, a browser that asks for a worker gets ours or nothing.
-    for script in {*await desk.page.evaluate(WORKERS, scripts)}:
+    for script in {*await app.page.evaluate(WORKERS, scripts)}:
         assert script.startswith("/"), script
         assert not script.startswith("/api/"), script
         asked = {"Service-Worker": "script"}
-        given = await desk.context.request.get(playhouse.base + script, headers=asked)
+        given = await app.context.request.get(fake_cli_server.base + script, headers=asked)
         assert await given.body() == (WEB_FOLDER / "sw.js").read_bytes()
-    left = await desk.page.evaluate(
+    left = await app.page.evaluate(
         "navigator.serviceWorker.getRegistrations().then((all) => all.map((one) =>"
         " new URL((one.active ?? one.waiting ?? one.installing).scriptURL).pathname))"
     )
     assert set(left) <= {"/sw.js", "/service-worker.js"}
-    await forget_refusals(desk)
+    await forget_refusals(app)

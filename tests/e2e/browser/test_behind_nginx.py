@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
-from tests.e2e.browser.evil import ammunition, attack, open_evil
+from tests.e2e.browser.hostile_server import ammunition, attack, open_hostile_server
 from tests.e2e.browser.picture_bytes import PICTURE
 from tests.e2e.browser.scripts import say, scene, use
 from tests.server.remote.real_proxies import RealProxy, real_proxy
@@ -54,10 +54,10 @@ COPIED = """async (words) => {
 """Whether the page has stored a copy of the session with these words for reading offline."""
 
 
-async def copied(desk: Desk, words: str) -> None:
+async def copied(app: AppPage, words: str) -> None:
     """Wait until the words can be read offline; the page shows no sign of it."""
     async with asyncio.timeout(60):
-        while not await desk.page.evaluate(COPIED, words):  # noqa: ASYNC110
+        while not await app.page.evaluate(COPIED, words):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
 
 
@@ -67,84 +67,84 @@ async def nginx(tmp_path: Path) -> AsyncIterator[RealProxy]:
         yield proxy
 
 
-async def on_phone(nginx: RealProxy, emulated: Emulated, visit: Visit) -> Desk:
-    house = await emulated(SCRIPT, public_url=nginx.public_url, trusted_proxies=(TRUSTED,))
-    await nginx.start(house.service.port)
-    return await visit(house, phone=True)
+async def on_phone(nginx: RealProxy, emulated: Emulated, visit: Visit) -> AppPage:
+    server = await emulated(SCRIPT, public_url=nginx.public_url, trusted_proxies=(TRUSTED,))
+    await nginx.start(server.service.port)
+    return await visit(server, phone=True)
 
 
-async def worker_scope(desk: Desk) -> str:
+async def worker_scope(app: AppPage) -> str:
     """The scope of the app's service worker, once it controls the page."""
-    await desk.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    await app.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     found = "async () => (await navigator.serviceWorker.getRegistration()).scope"
-    return str(await desk.page.evaluate(found))
+    return str(await app.page.evaluate(found))
 
 
 async def test_U114_a_phone_pairs_streams_approves_uploads_and_survives_an_outage(
     nginx: RealProxy, emulated: Emulated, visit: Visit
 ) -> None:
-    desk = await on_phone(nginx, emulated, visit)
-    assert desk.page.url.startswith(f"{nginx.public_url}/")
-    await desk.start("first")
-    await desk.expect_words("Behind nginx.")
-    assert re.fullmatch(rf"{nginx.public_url}/s/[\w-]+", desk.page.url)
-    await desk.say("touch a file")
-    await desk.decide("Allow once")
-    await desk.expect_words("Touched.")
-    assert (desk.house.project / "made-behind-nginx").exists()
+    app = await on_phone(nginx, emulated, visit)
+    assert app.page.url.startswith(f"{nginx.public_url}/")
+    await app.start("first")
+    await app.expect_words("Behind nginx.")
+    assert re.fullmatch(rf"{nginx.public_url}/s/[\w-]+", app.page.url)
+    await app.say("touch a file")
+    await app.decide("Allow once")
+    await app.expect_words("Touched.")
+    assert (app.server.project / "made-behind-nginx").exists()
     picture = {"name": "dot.png", "mimeType": "image/png", "buffer": PICTURE}
-    await desk.page.locator("input[type=file]").set_input_files(picture)  # type: ignore[arg-type]
-    attached = desk.page.get_by_role("list", name="Attachments")
+    await app.page.locator("input[type=file]").set_input_files(picture)  # type: ignore[arg-type]
+    attached = app.page.get_by_role("list", name="Attachments")
     await expect(attached).to_contain_text(re.compile(r"dot\.png.*B", re.DOTALL))
-    await desk.say("see this")
-    await desk.expect_words("Answer to: see this")
-    shown = desk.transcript.get_by_role("img", name=re.compile(r"Attachment|dot\.png"))
+    await app.say("see this")
+    await app.expect_words("Answer to: see this")
+    shown = app.transcript.get_by_role("img", name=re.compile(r"Attachment|dot\.png"))
     await expect(shown.first).to_be_visible()
-    await desk.expect_rest()
-    assert await worker_scope(desk) == f"{nginx.public_url}/"
-    await copied(desk, "Answer to: see this")
+    await app.expect_rest()
+    assert await worker_scope(app) == f"{nginx.public_url}/"
+    await copied(app, "Answer to: see this")
     # The proxy is gone: the page opens from the worker's cache, with what was read before.
     await nginx.stop()
-    offline = desk.page.get_by_role("status").filter(has_text="Offline. Retrying")
+    offline = app.page.get_by_role("status").filter(has_text="Offline. Retrying")
     await expect(offline).to_be_visible(timeout=PATIENCE_MS)
-    await desk.page.reload()
+    await app.page.reload()
     await expect(offline).to_be_visible(timeout=PATIENCE_MS)
-    await desk.expect_words("Answer to: see this")
-    await nginx.start(desk.house.service.port)
-    await desk.retry_connection()
+    await app.expect_words("Answer to: see this")
+    await nginx.start(app.server.service.port)
+    await app.retry_connection()
     await expect(offline).to_have_count(0, timeout=PATIENCE_MS)
-    await desk.say("back again")
-    await desk.expect_words("Answer to: back again")
+    await app.say("back again")
+    await app.expect_words("Answer to: back again")
 
 
 async def test_U114_every_page_has_an_address_below_the_path(
     nginx: RealProxy, emulated: Emulated, visit: Visit
 ) -> None:
-    desk = await on_phone(nginx, emulated, visit)
-    await desk.start("first")
-    await desk.expect_words("Behind nginx.")
-    session = desk.page.url
+    app = await on_phone(nginx, emulated, visit)
+    await app.start("first")
+    await app.expect_words("Behind nginx.")
+    session = app.page.url
     for page, title in (
         ("inbox", "Inbox"), ("board", "Board"), ("usage", "Usage"), ("search?q=nginx", "Search"),
         ("devices", "Devices"), ("settings", "Settings"), ("keys", "Keyboard"), ("help", "Help"),
     ):  # fmt: skip
-        await desk.page.goto(f"{nginx.public_url}/{page}")
-        heading = desk.page.get_by_role("heading", name=re.compile(title)).first
+        await app.page.goto(f"{nginx.public_url}/{page}")
+        heading = app.page.get_by_role("heading", name=re.compile(title)).first
         await expect(heading).to_be_visible(timeout=PATIENCE_MS)
-        assert desk.page.url.startswith(f"{nginx.public_url}/{page}")
+        assert app.page.url.startswith(f"{nginx.public_url}/{page}")
         outside = "nodes => nodes.map(a => a.getAttribute('href')).filter(h => h.startsWith('/'))"
-        links = await desk.page.locator("a[href]").evaluate_all(outside)
+        links = await app.page.locator("a[href]").evaluate_all(outside)
         assert all(link.startswith(f"{PATH}/") for link in links), links
-    await desk.page.goto(f"{nginx.public_url}/devices")
-    await desk.page.get_by_role("button", name=re.compile("Show QR code|Pair")).first.click()
-    shown = desk.page.get_by_text(f"{nginx.public_url}/#code=")
+    await app.page.goto(f"{nginx.public_url}/devices")
+    await app.page.get_by_role("button", name=re.compile("Show QR code|Pair")).first.click()
+    shown = app.page.get_by_text(f"{nginx.public_url}/#code=")
     await expect(shown).to_be_visible(timeout=PATIENCE_MS)
-    await desk.page.goto(session)
-    await desk.expect_words("Behind nginx.")
+    await app.page.goto(session)
+    await app.expect_words("Behind nginx.")
     stored = (
         "async () => [(await indexedDB.databases()).map(d => d.name), Object.keys(localStorage)]"
     )
-    databases, keys = await desk.page.evaluate(stored)
+    databases, keys = await app.page.evaluate(stored)
     assert databases
     assert all(name.endswith(f"@{PATH}/") for name in [*databases, *keys])
 
@@ -152,20 +152,20 @@ async def test_U114_every_page_has_an_address_below_the_path(
 async def test_R22_the_worker_below_a_path_serves_only_files_with_the_right_hash(
     nginx: RealProxy, emulated: Emulated, visit: Visit
 ) -> None:
-    desk = await on_phone(nginx, emulated, visit)
-    await desk.start("first")
-    await desk.expect_words("Behind nginx.")
-    await worker_scope(desk)
-    poisoned = await desk.page.evaluate(POISON)
+    app = await on_phone(nginx, emulated, visit)
+    await app.start("first")
+    await app.expect_words("Behind nginx.")
+    await worker_scope(app)
+    poisoned = await app.page.evaluate(POISON)
     assert f"{PATH}/" in poisoned
     assert all(path.startswith(f"{PATH}/") for path in poisoned)
-    await desk.page.reload()
-    await desk.expect_words("Behind nginx.")
-    assert await desk.page.title() != "evil"
-    await desk.page.evaluate(POISON)
+    await app.page.reload()
+    await app.expect_words("Behind nginx.")
+    assert await app.page.title() != "evil"
+    await app.page.evaluate(POISON)
     await nginx.stop()
     # Without a server there is no good copy left, and the bad one is not shown.
-    failed = await desk.page.evaluate(
+    failed = await app.page.evaluate(
         "() => fetch(location.href).then((answer) => answer.text(), () => 'refused')"
     )
     assert "evil" not in failed
@@ -174,15 +174,15 @@ async def test_R22_the_worker_below_a_path_serves_only_files_with_the_right_hash
 async def test_R22_a_hostile_page_gains_nothing_behind_nginx(
     nginx: RealProxy, emulated: Emulated, hostile: Browser
 ) -> None:
-    house = await emulated(SCRIPT, public_url=nginx.public_url, trusted_proxies=(TRUSTED,))
-    await nginx.start(house.service.port)
-    token = (await house.service.devices.make_device("the owner", "owner")).token
-    code = house.service.devices.issue_code()
-    devices = [device.id for device in await house.service.store.devices()]
+    server = await emulated(SCRIPT, public_url=nginx.public_url, trusted_proxies=(TRUSTED,))
+    await nginx.start(server.service.port)
+    token = (await server.service.devices.make_device("the owner", "owner")).token
+    code = server.service.devices.issue_code()
+    devices = [device.id for device in await server.service.store.devices()]
     context = await hostile.new_context(ignore_https_errors=True)
     page = await context.new_page()
-    async with open_evil() as evil:
-        await page.goto(evil.address())
+    async with open_hostile_server() as hostile_server:
+        await page.goto(hostile_server.address())
         read = await attack(page, ammunition(token, code, nginx.public_url))
     gained = {way: text for way, text in read.items() if text is not None}
     assert gained == {}
@@ -194,6 +194,6 @@ async def test_R22_a_hostile_page_gains_nothing_behind_nginx(
     assert told
     assert all("Unknown Host header" in text for text in told), told
     await context.close()
-    assert [device.id for device in await house.service.store.devices()] == devices
-    assert await house.service.store.sessions() == []
-    assert await asyncio.wait_for(house.service.devices.pair(code, "the owner", "127.0.0.1"), 30)
+    assert [device.id for device in await server.service.store.devices()] == devices
+    assert await server.service.store.sessions() == []
+    assert await asyncio.wait_for(server.service.devices.pair(code, "the owner", "127.0.0.1"), 30)

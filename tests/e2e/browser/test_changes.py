@@ -6,18 +6,18 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House
 from tests.e2e.browser.scripts import say, scene, use
 from tests.git.repositories import new_repository
 
 LONG = "".join(f"line {number}\n" for number in range(1, 200))
 
 
-async def edited(emulated: Emulated) -> House:
+async def edited(emulated: Emulated) -> AppServer:
     """A house whose project is a repository, with an agent that edits two files."""
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "work",
@@ -28,28 +28,28 @@ async def edited(emulated: Emulated) -> House:
             scene(None, say("You said: {{prompt}}")),
         ]
     )
-    new_repository(house.project, {"src/app.py": LONG, "README.md": "hello\n"})
-    return house
+    new_repository(server.project, {"src/app.py": LONG, "README.md": "hello\n"})
+    return server
 
 
-async def begin(desk: Desk, prompt: str = "work") -> str:
-    await desk.start(prompt, Mode="acceptEdits")
-    await desk.expect_words("Done." if prompt == "work" else f"You said: {prompt}")
-    await desk.expect_rest()
-    session = desk.session
-    await desk.more("Changes")
-    await expect(desk.page.get_by_role("heading", name="Changes")).to_be_visible()
+async def begin(app: AppPage, prompt: str = "work") -> str:
+    await app.start(prompt, Mode="acceptEdits")
+    await app.expect_words("Done." if prompt == "work" else f"You said: {prompt}")
+    await app.expect_rest()
+    session = app.session
+    await app.more("Changes")
+    await expect(app.page.get_by_role("heading", name="Changes")).to_be_visible()
     return session
 
 
 async def test_U78_the_changes_of_a_session_are_listed_and_shown_line_by_line(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await edited(emulated)
-    desk = await visit(house)
-    (house.project / "README.md").write_text("changed before the session\n")
-    session = await begin(desk)
-    main = desk.page.get_by_role("main")
+    server = await edited(emulated)
+    app = await visit(server)
+    (server.project / "README.md").write_text("changed before the session\n")
+    session = await begin(app)
+    main = app.page.get_by_role("main")
     files = main.get_by_role("navigation", name="Changed files")
     for name in ("src, folder with 2 files", "app.py, modified", "new.py, new, untracked"):
         await expect(files.get_by_role("button", name=name)).to_be_visible()
@@ -60,25 +60,25 @@ async def test_U78_the_changes_of_a_session_are_listed_and_shown_line_by_line(
     await main.get_by_role("button", name="Whole file").click()
     await expect(lines).to_contain_text("line 100")
     # The address keeps the file, so a reload shows it again.
-    await desk.page.reload()
+    await app.page.reload()
     await expect(lines).to_contain_text("line fifty")
-    await expect(desk.page).to_have_url(f"{house.base}/s/{session}/changes?file=c3JjL2FwcC5weQ")
+    await expect(app.page).to_have_url(f"{server.base}/s/{session}/changes?file=c3JjL2FwcC5weQ")
     since = main.get_by_role("combobox", name="Since")
-    await desk.select(since, "turn")
+    await app.select(since, "turn")
     await expect(main).to_contain_text("Edits made by file tools since your last prompt")
     await expect(files.get_by_role("button", name="README.md")).to_have_count(0)
     await expect(files.get_by_role("button", name="app.py, modified")).to_be_visible()
     await main.get_by_role("button", name="Back to session").click()
-    await desk.expect_words("Done.")
+    await app.expect_words("Done.")
 
 
 async def test_U79_new_changes_appear_and_never_move_what_is_read(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await edited(emulated)
-    desk = await visit(house)
-    session = await begin(desk)
-    main = desk.page.get_by_role("main")
+    server = await edited(emulated)
+    app = await visit(server)
+    session = await begin(app)
+    main = app.page.get_by_role("main")
     files = main.get_by_role("navigation", name="Changed files")
     await files.get_by_role("button", name="app.py").click()
     await main.get_by_role("button", name="Whole file").click()
@@ -86,12 +86,12 @@ async def test_U79_new_changes_appear_and_never_move_what_is_read(
     await expect(lines).to_contain_text("line 190")
     await lines.evaluate("node => node.scrollTo(0, 900)")
     before = await lines.evaluate("node => node.scrollTop")
-    app = house.project / "src" / "app.py"
-    app.write_text("first of all\n" + app.read_text())
-    (house.project / "later.txt").write_text("later\n")
+    source = server.project / "src" / "app.py"
+    source.write_text("first of all\n" + source.read_text())
+    (server.project / "later.txt").write_text("later\n")
     # Anything that happens in the session makes the page look again.
-    other = await visit(house)
-    await other.page.goto(f"{house.base}/s/{session}")
+    other = await visit(server)
+    await other.page.goto(f"{server.base}/s/{session}")
     await other.say("again")
     await other.expect_words("You said: again")
     await expect(files.get_by_role("button", name="later.txt")).to_be_visible()
@@ -106,12 +106,12 @@ async def test_U79_new_changes_appear_and_never_move_what_is_read(
 async def test_U78_outside_of_git_the_edits_of_the_tools_are_listed(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated(
+    server = await emulated(
         [scene(None, use("Write", file_path="made.txt", content="a\nb\n"), say("Done."))]
     )
-    desk = await visit(house, width=390, height=780)
-    await begin(desk)
-    main = desk.page.get_by_role("main")
+    app = await visit(server, width=390, height=780)
+    await begin(app)
+    main = app.page.get_by_role("main")
     await expect(main).to_contain_text("This folder is not in a git repository")
     # On a phone the file takes the place of the list, and a button leads back.
     await main.get_by_role("button", name="made.txt").click()
@@ -124,25 +124,25 @@ async def test_U78_outside_of_git_the_edits_of_the_tools_are_listed(
 async def test_U80_two_thousand_changed_files_are_drawn_in_part_and_reached_by_keys(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated([scene(None, say("You said: {{prompt}}"))])
-    project: Path = new_repository(house.project)
+    server = await emulated([scene(None, say("You said: {{prompt}}"))])
+    project: Path = new_repository(server.project)
     for number in range(2_000):
         folder = project / f"part{number % 20:02}"
         folder.mkdir(exist_ok=True)
         (folder / f"file{number:04}.txt").write_text("x\n")
-    desk = await visit(house)
-    await begin(desk, "hello")
-    main = desk.page.get_by_role("main")
+    app = await visit(server)
+    await begin(app, "hello")
+    main = app.page.get_by_role("main")
     await expect(main.get_by_role("status").filter(has_text="2,000 files +2000")).to_be_visible()
     files = main.get_by_role("navigation", name="Changed files")
     drawn = files.get_by_role("button")
     await expect(drawn.first).to_be_visible()
     assert await drawn.count() < 200
     await drawn.first.focus()
-    await desk.page.keyboard.press("End")
+    await app.page.keyboard.press("End")
     last = files.get_by_role("button", name="file1999.txt")
     await expect(last).to_be_focused()
-    await desk.page.keyboard.press("Enter")
+    await app.page.keyboard.press("Enter")
     await expect(main.get_by_role("region", name="Lines of part19/file1999.txt")).to_contain_text(
         "x"
     )

@@ -8,8 +8,8 @@ import sys
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.house import House
 from tests.server.notices.receivers import HttpReceiver
 
 SECRET = "s3cr3t-of-the-channel"
@@ -25,17 +25,17 @@ async def add(page: Page, url: str, name: str = "") -> None:
 
 
 async def test_U142_an_owner_adds_tests_changes_and_removes_a_channel(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(demo)
-    page = desk.page
+    app = await visit(demo)
+    page = app.page
     await page.goto(f"{demo.base}/settings")
     await expect(page.get_by_text("No channels.")).to_be_visible()
     async with HttpReceiver() as receiver:
         await add(page, "syslog://")
         refused = page.get_by_role("alert")
         await expect(refused).to_contain_text("own machine", timeout=LOADING_MS)
-        desk.errors.clear()  # Chromium reports the status of the refusal.
+        app.errors.clear()  # Chromium reports the status of the refusal.
         await page.get_by_role("button", name="Cancel").click()
         await add(page, f"json://u:{SECRET}@{receiver.authority}/{SECRET}", "Team")
         await expect(page.get_by_text("JSON (json://…). Nothing sent yet.")).to_be_visible()
@@ -46,7 +46,7 @@ async def test_U142_an_owner_adds_tests_changes_and_removes_a_channel(
         receiver.answer = lambda: "403 Forbidden"
         await page.get_by_role("button", name="Send a test to Team").click()
         await expect(page.get_by_role("alert")).to_contain_text("JSON answered with status 403.")
-        desk.errors.clear()  # Chromium reports the status 503.
+        app.errors.clear()  # Chromium reports the status 503.
     await page.get_by_role("button", name="Settings of Team").click()
     settings = page.get_by_role("group", name="Settings of Team")
     plans = settings.get_by_role("checkbox", name="Plans")
@@ -70,10 +70,10 @@ async def test_U142_an_owner_adds_tests_changes_and_removes_a_channel(
 
 
 async def test_U143_a_page_has_no_address_of_a_channel_after_it_was_added(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(demo)
-    page = desk.page
+    app = await visit(demo)
+    page = app.page
     await page.goto(f"{demo.base}/settings")
     await add(page, f"json://u:{SECRET}@127.0.0.1:9/{SECRET}")
     listed = page.get_by_text(re.compile("^json://… Nothing sent yet"))
@@ -90,10 +90,10 @@ async def test_U143_a_page_has_no_address_of_a_channel_after_it_was_added(
 
 
 async def test_U144_without_apprise_the_settings_say_how_to_install_it(
-    demo: House, visit: Visit, monkeypatch: pytest.MonkeyPatch
+    demo: AppServer, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "apprise", None)  # As if it was not installed.
-    desk = await visit(demo)
-    await desk.page.goto(f"{demo.base}/settings")
-    await expect(desk.page.get_by_text("pip install 'fairlead[channels]'")).to_be_visible()
-    await expect(desk.page.get_by_role("button", name="New channel…")).to_have_count(0)
+    app = await visit(demo)
+    await app.page.goto(f"{demo.base}/settings")
+    await expect(app.page.get_by_text("pip install 'fairlead[channels]'")).to_be_visible()
+    await expect(app.page.get_by_role("button", name="New channel…")).to_have_count(0)

@@ -17,23 +17,23 @@ WAITING = [
 async def test_the_list_of_commands_takes_the_place_of_the_queue_and_gives_it_back(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated(WAITING, rules=ToolRules(allowed=("Bash",)))
-    desk = await visit(house, phone=True)
-    await desk.start("begin")
-    await desk.expect_state("Running")
+    server = await emulated(WAITING, rules=ToolRules(allowed=("Bash",)))
+    app = await visit(server, phone=True)
+    await app.start("begin")
+    await app.expect_state("Running")
     for text in ("the first that waits", "the second"):
-        await desk.say(text)
-    queue = desk.page.get_by_role("region", name="Queue")
+        await app.say(text)
+    queue = app.page.get_by_role("region", name="Queue")
     await expect(queue).to_contain_text("2 queued messages")
     top = await queue.bounding_box()
-    await desk.composer.press_sequentially("/ver")
-    offers = desk.page.get_by_role("listbox", name="Commands")
+    await app.composer.press_sequentially("/ver")
+    offers = app.page.get_by_role("listbox", name="Commands")
     await expect(offers.get_by_role("option")).not_to_have_count(0)
     await expect(queue).to_have_count(0)  # Hidden, with its room kept.
-    await desk.composer.press("Escape")
+    await app.composer.press("Escape")
     await expect(offers).to_have_count(0)
     await expect(queue).to_be_visible()
     assert await queue.bounding_box() == top
-    (house.project / "go").touch()
-    await desk.composer.fill("")
-    await desk.expect_words("You said: the second")
+    (server.project / "go").touch()
+    await app.composer.fill("")
+    await app.expect_words("You said: the second")

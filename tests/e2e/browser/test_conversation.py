@@ -9,9 +9,9 @@ from pathlib import Path
 from playwright.async_api import expect
 
 from fairlead.host.options.groups import ToolRules
+from tests.e2e.browser.app_page import PATIENCE_MS
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import PATIENCE_MS
-from tests.e2e.browser.house import House
 from tests.e2e.browser.scripts import WAIT_FOR_GO, say, scene, spawn, think, use
 
 MARKDOWN = """# A heading
@@ -30,46 +30,46 @@ def greet() -> str:
 
 
 async def test_U1_assistant_text_streams_as_markdown(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated([scene("write", say(MARKDOWN))])
-    desk = await visit(house)
-    await desk.start("write")
-    await expect(desk.transcript.get_by_role("heading", name="A heading")).to_be_visible()
-    await expect(desk.transcript.get_by_role("table")).to_contain_text("2")
-    link = desk.transcript.get_by_role("link", name="link")
+    server = await emulated([scene("write", say(MARKDOWN))])
+    app = await visit(server)
+    await app.start("write")
+    await expect(app.transcript.get_by_role("heading", name="A heading")).to_be_visible()
+    await expect(app.transcript.get_by_role("table")).to_contain_text("2")
+    link = app.transcript.get_by_role("link", name="link")
     await expect(link).to_have_attribute("rel", re.compile("noopener"))
     await expect(link).to_have_attribute("title", re.compile("https://example.org/page"))
-    code = desk.transcript.get_by_role("group", name=re.compile("[Cc]ode")).or_(
-        desk.transcript.locator("pre", has_text="def greet")
+    code = app.transcript.get_by_role("group", name=re.compile("[Cc]ode")).or_(
+        app.transcript.locator("pre", has_text="def greet")
     )
     await expect(code.first).to_contain_text("def greet")
     await expect(
-        desk.transcript.get_by_role("button", name=re.compile("^Copy")).first
+        app.transcript.get_by_role("button", name=re.compile("^Copy")).first
     ).to_be_visible()
-    await desk.expect_rest()
+    await app.expect_rest()
 
 
 async def test_U2_thinking_is_one_line_that_expands(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated([scene("ponder", think("Deep thoughts here."), say("Forty-two."))])
-    desk = await visit(house)
-    await desk.start("ponder")
-    await desk.expect_words("Forty-two.")
-    line = desk.transcript.get_by_role("button", name=re.compile("^Thought for"))
+    server = await emulated([scene("ponder", think("Deep thoughts here."), say("Forty-two."))])
+    app = await visit(server)
+    await app.start("ponder")
+    await app.expect_words("Forty-two.")
+    line = app.transcript.get_by_role("button", name=re.compile("^Thought for"))
     await expect(line).to_have_attribute("aria-expanded", "false")
-    await expect(desk.transcript.get_by_text("Deep thoughts here.")).to_have_count(0)
+    await expect(app.transcript.get_by_text("Deep thoughts here.")).to_have_count(0)
     await line.click()
-    await desk.expect_words("Deep thoughts here.")
+    await app.expect_words("Deep thoughts here.")
 
 
 async def test_U3_an_edit_is_a_diff_with_line_numbers_in_two_layouts(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(demo)
-    await desk.start("edit")
-    before = desk.decision.get_by_role("group", name="Change").first
+    app = await visit(demo)
+    await app.start("edit")
+    before = app.decision.get_by_role("group", name="Change").first
     await expect(before).to_contain_text("politely")
-    await desk.decide("Allow once")
-    await desk.expect_words("Now I create a new file.")
-    card = desk.card(re.compile("^Edit greeting.py"))
+    await app.decide("Allow once")
+    await app.expect_words("Now I create a new file.")
+    card = app.card(re.compile("^Edit greeting.py"))
     change = card.get_by_role("group", name="Change")
     await expect(change.locator("mark", has_text="politely")).to_be_visible()
     await expect(change).to_contain_text(re.compile('removed: ?"""Greets people."""'))
@@ -84,23 +84,23 @@ async def test_U3_an_edit_is_a_diff_with_line_numbers_in_two_layouts(
 
 
 async def test_U4_a_new_file_is_shown_whole_before_and_after_approval(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(demo)
-    await desk.start("edit")
-    await desk.decide("Allow once")
-    await expect(desk.decision).to_contain_text("summary.md")
-    await expect(desk.decision).to_contain_text("The greeting says hello first.")
-    await desk.decide("Allow once")
-    await desk.expect_words("Done.")
-    card = desk.card(re.compile("^Write summary.md"))
+    app = await visit(demo)
+    await app.start("edit")
+    await app.decide("Allow once")
+    await expect(app.decision).to_contain_text("summary.md")
+    await expect(app.decision).to_contain_text("The greeting says hello first.")
+    await app.decide("Allow once")
+    await app.expect_words("Done.")
+    card = app.card(re.compile("^Write summary.md"))
     await expect(card.get_by_role("group", name="New file")).to_contain_text("# Summary")
     await expect(card).to_contain_text("new")
 
 
 async def test_U5_a_file_that_is_overwritten_is_a_diff(emulated: Emulated, visit: Visit) -> None:
     path = "{{cwd}}/notes.txt"
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "again",
@@ -110,15 +110,15 @@ async def test_U5_a_file_that_is_overwritten_is_a_diff(emulated: Emulated, visit
             )
         ]
     )
-    (house.project / "notes.txt").write_text("one\ntwo\nthree\n")
-    desk = await visit(house)
-    await desk.start("again")
-    await desk.decide("Allow once")
-    await desk.expect_words("Written.")
-    card = desk.card(re.compile("^Write notes.txt"))
+    (server.project / "notes.txt").write_text("one\ntwo\nthree\n")
+    app = await visit(server)
+    await app.start("again")
+    await app.decide("Allow once")
+    await app.expect_words("Written.")
+    card = app.card(re.compile("^Write notes.txt"))
     await expect(card.get_by_role("group", name="Change")).to_contain_text("two and a half")
     await expect(card.get_by_role("group", name="Change")).to_contain_text("one")
-    assert (house.project / "notes.txt").read_text() == "one\ntwo and a half\nthree\n"
+    assert (server.project / "notes.txt").read_text() == "one\ntwo and a half\nthree\n"
 
 
 async def test_U6_a_notebook_has_code_and_text_cells(emulated: Emulated, visit: Visit) -> None:
@@ -127,7 +127,7 @@ async def test_U6_a_notebook_has_code_and_text_cells(emulated: Emulated, visit: 
         {"id": "b", "cell_type": "code", "source": "x = 1", "metadata": {}, "outputs": []},
     ]
     path = "{{cwd}}/book.ipynb"
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "notebook",
@@ -145,21 +145,21 @@ async def test_U6_a_notebook_has_code_and_text_cells(emulated: Emulated, visit: 
             )
         ]
     )
-    book = house.project / "book.ipynb"
+    book = server.project / "book.ipynb"
     book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
-    desk = await visit(house)
-    await desk.start("notebook")
-    await expect(desk.decision).to_contain_text("x = 2")
-    await desk.decide("Allow once")
-    await expect(desk.decision).to_contain_text("The end")
-    await desk.decide("Allow once")
-    await desk.expect_words("Noted.")
-    read = desk.card(re.compile("^Read book.ipynb"))
+    app = await visit(server)
+    await app.start("notebook")
+    await expect(app.decision).to_contain_text("x = 2")
+    await app.decide("Allow once")
+    await expect(app.decision).to_contain_text("The end")
+    await app.decide("Allow once")
+    await app.expect_words("Noted.")
+    read = app.card(re.compile("^Read book.ipynb"))
     await expect(read.get_by_role("button").first).to_have_attribute("aria-expanded", "false")
     await read.get_by_role("button").first.click()
     await expect(read.get_by_role("group", name="Words")).to_contain_text("Some words")
     await expect(read.get_by_role("group", name="Code")).to_contain_text("x = 1")
-    changed, added = (desk.card(re.compile("^Notebook book.ipynb")).nth(at) for at in (0, 1))
+    changed, added = (app.card(re.compile("^Notebook book.ipynb")).nth(at) for at in (0, 1))
     await expect(changed).to_contain_text("cell changed")
     await expect(changed.get_by_role("group", name="Change")).to_contain_text("x = 2")
     await expect(added).to_contain_text("cell added")
@@ -172,7 +172,7 @@ async def test_U7_the_task_list_shows_progress_and_dependencies(
     emulated: Emulated, visit: Visit
 ) -> None:
     tools = ("TaskCreate", "TaskUpdate", "TaskList")
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "tasks",
@@ -187,23 +187,23 @@ async def test_U7_the_task_list_shows_progress_and_dependencies(
         ],
         rules=ToolRules(allowed=tools),
     )
-    desk = await visit(house)
-    await desk.start("tasks")
-    panel = desk.page.get_by_role("complementary", name="Details")
+    app = await visit(server)
+    await app.start("tasks")
+    panel = app.page.get_by_role("complementary", name="Details")
     tasks = panel.get_by_role("listitem")
     await expect(tasks.filter(has_text="Digging")).to_be_visible()
     await expect(tasks.filter(has_text="Plant")).to_contain_text("after “Dig”")
     await expect(panel).to_contain_text("0 / 2")
-    await desk.decide("Allow once")
-    (house.project / "go").touch()
-    await desk.expect_words("One is done.")
+    await app.decide("Allow once")
+    (server.project / "go").touch()
+    await app.expect_words("One is done.")
     await expect(panel).to_contain_text("1 / 2")
     await expect(tasks.filter(has_text="Dig").get_by_role("img", name="done")).to_be_visible()
     await expect(tasks.filter(has_text="Plant")).not_to_contain_text("after")
 
 
 async def test_U8_subagents_are_nested_under_their_call(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "send",
@@ -212,10 +212,10 @@ async def test_U8_subagents_are_nested_under_their_call(emulated: Emulated, visi
             )
         ]
     )
-    desk = await visit(house)
-    await desk.start("send")
-    await desk.expect_words("Back.")
-    card = desk.card(re.compile("Look around"))
+    app = await visit(server)
+    await app.start("send")
+    await app.expect_words("Back.")
+    card = app.card(re.compile("Look around"))
     steps = card.get_by_role("button", name=re.compile("^1 step"))
     await expect(steps).to_have_attribute("aria-expanded", "false")
     await expect(card.get_by_role("button", name=re.compile("^Bash ls"))).to_have_count(0)
@@ -231,19 +231,19 @@ async def test_U9_parallel_tools_have_a_card_and_a_request_each(
     for name in ("one", "two"):
         (tmp_path / name).write_text(f"the words of {name}\n")
     together = {"together": [use("Read", file_path=str(tmp_path / n)) for n in ("one", "two")]}
-    house = await emulated([scene("both", together, say("Both are read."))])
-    desk = await visit(house)
-    await desk.start("both")
-    await expect(desk.decision).to_contain_text("1 of 2")
-    await expect(desk.decision).to_contain_text(str(tmp_path / "one"))
-    await desk.decision.get_by_role("button", name="Next (J)").click()
-    await expect(desk.decision).to_contain_text(str(tmp_path / "two"))
-    await desk.decide("Allow once")
-    await expect(desk.decision).to_contain_text(str(tmp_path / "one"))
-    await desk.decide("Allow once")
-    await desk.expect_words("Both are read.")
-    await desk.card("Read 2 files").get_by_role("button").click()
-    cards = desk.card(re.compile("^Read .*(one|two)$"))
+    server = await emulated([scene("both", together, say("Both are read."))])
+    app = await visit(server)
+    await app.start("both")
+    await expect(app.decision).to_contain_text("1 of 2")
+    await expect(app.decision).to_contain_text(str(tmp_path / "one"))
+    await app.decision.get_by_role("button", name="Next (J)").click()
+    await expect(app.decision).to_contain_text(str(tmp_path / "two"))
+    await app.decide("Allow once")
+    await expect(app.decision).to_contain_text(str(tmp_path / "one"))
+    await app.decide("Allow once")
+    await app.expect_words("Both are read.")
+    await app.card("Read 2 files").get_by_role("button").click()
+    cards = app.card(re.compile("^Read .*(one|two)$"))
     await expect(cards).to_have_count(2)
 
 
@@ -252,25 +252,25 @@ async def test_B67_of_many_requests_the_first_are_shown_with_the_number_of_all(
 ) -> None:
     paths = [tmp_path / f"file-{number:03}" for number in range(102)]
     together = {"together": [use("Read", file_path=str(path)) for path in paths]}
-    house = await emulated([scene("all", together, say("All are read."))])
-    desk = await visit(house)
-    await desk.start("all")
-    await expect(desk.decision).to_contain_text("1 of 102", timeout=PATIENCE_MS)
-    more = desk.page.get_by_text("more requests, shown as you answer these")
+    server = await emulated([scene("all", together, say("All are read."))])
+    app = await visit(server)
+    await app.start("all")
+    await expect(app.decision).to_contain_text("1 of 102", timeout=PATIENCE_MS)
+    more = app.page.get_by_text("more requests, shown as you answer these")
     await expect(more).to_have_text(re.compile("^And 2 more"))
     for left in (101, 100):
-        await desk.decide("Allow once")
-        await expect(desk.decision).to_contain_text(f"1 of {left}")
+        await app.decide("Allow once")
+        await expect(app.decision).to_contain_text(f"1 of {left}")
     await expect(more).to_have_count(0)
-    await desk.decision.get_by_role("button", name="Previous (K)").click()
-    await expect(desk.decision).to_contain_text("file-101")
+    await app.decision.get_by_role("button", name="Previous (K)").click()
+    await expect(app.decision).to_contain_text("file-101")
 
 
 async def test_U10_a_failed_tool_says_so_in_its_card(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated([scene("read", use("Read", file_path="{{cwd}}/nowhere"), say("Alas."))])
-    desk = await visit(house)
-    await desk.start("read")
-    await desk.expect_words("Alas.")
-    card = desk.card(re.compile("^Read nowhere"))
+    server = await emulated([scene("read", use("Read", file_path="{{cwd}}/nowhere"), say("Alas."))])
+    app = await visit(server)
+    await app.start("read")
+    await app.expect_words("Alas.")
+    card = app.card(re.compile("^Read nowhere"))
     await expect(card).to_contain_text("failed")
     await expect(card).to_contain_text("does not exist")

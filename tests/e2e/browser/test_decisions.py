@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.house import House
 from tests.e2e.browser.picture_bytes import PICTURE
 from tests.e2e.browser.scripts import WAIT_FOR_GO, ask, named, question, say, scene, use
 
@@ -21,13 +21,13 @@ MAKING = scene(
 )
 
 
-async def workshop(emulated: Emulated, *scenes: Any) -> House:
+async def workshop(emulated: Emulated, *scenes: Any) -> AppServer:
     """A server whose project has a program that makes a file, and an agent that wants to run it."""
-    house = await emulated([MAKING, *scenes])
-    program = house.project / "make.sh"
+    server = await emulated([MAKING, *scenes])
+    program = server.project / "make.sh"
     program.write_text('#!/bin/sh\necho "$*" > made.txt\n')
     program.chmod(0o755)
-    return house
+    return server
 
 
 # Permissions
@@ -36,62 +36,62 @@ async def workshop(emulated: Emulated, *scenes: Any) -> House:
 async def test_U13_a_permission_request_shows_tool_input_and_choices(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await workshop(emulated)
-    desk = await visit(house)
-    await desk.start("make")
-    await expect(desk.decision).to_contain_text("./make.sh hello")
-    await expect(desk.decision).to_contain_text("Bash")
-    await expect(desk.decision).to_contain_text(re.compile("rule|mode|approval"))
-    session = desk.decision.get_by_role("button", name="Allow for this session", exact=True)
+    server = await workshop(emulated)
+    app = await visit(server)
+    await app.start("make")
+    await expect(app.decision).to_contain_text("./make.sh hello")
+    await expect(app.decision).to_contain_text("Bash")
+    await expect(app.decision).to_contain_text(re.compile("rule|mode|approval"))
+    session = app.decision.get_by_role("button", name="Allow for this session", exact=True)
     await expect(session).to_have_accessible_description(
         re.compile(r"Bash\(\./make\.sh.*until this session ends")
     )
-    await desk.decide("Allow for this session")
-    await desk.expect_words("Made for: make.")
-    assert (house.project / "made.txt").read_text() == "hello\n"
-    (house.project / "made.txt").unlink()
-    await desk.expect_rest()
-    await desk.say("make another")
-    await desk.expect_words("Made for: make another.")
-    assert (house.project / "made.txt").read_text() == "hello\n"
+    await app.decide("Allow for this session")
+    await app.expect_words("Made for: make.")
+    assert (server.project / "made.txt").read_text() == "hello\n"
+    (server.project / "made.txt").unlink()
+    await app.expect_rest()
+    await app.say("make another")
+    await app.expect_words("Made for: make another.")
+    assert (server.project / "made.txt").read_text() == "hello\n"
 
 
 async def test_U14_the_input_can_be_edited_before_it_is_allowed(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await workshop(emulated)
-    desk = await visit(house)
-    await desk.start("make")
-    await desk.decide("Modify…")
-    await desk.decision.get_by_label("Command").fill("./make.sh goodbye")
-    await desk.decide("Allow modified")
-    await desk.expect_words("Made for: make.")
-    assert (house.project / "made.txt").read_text() == "goodbye\n"
+    server = await workshop(emulated)
+    app = await visit(server)
+    await app.start("make")
+    await app.decide("Modify…")
+    await app.decision.get_by_label("Command").fill("./make.sh goodbye")
+    await app.decide("Allow modified")
+    await app.expect_words("Made for: make.")
+    assert (server.project / "made.txt").read_text() == "goodbye\n"
 
 
 async def test_U15_a_denial_takes_a_reason_and_may_stop_the_turn(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await workshop(emulated)
-    desk = await visit(house)
-    await desk.start("make")
-    await desk.decide("Deny with reason…")
-    await desk.decision.get_by_role("textbox").fill("Not on a Sunday.")
-    await desk.decide("Deny")
-    await desk.expect_words(re.compile("Refused: .*Not on a Sunday."))
-    await desk.expect_rest()
-    await desk.say("make")
-    await desk.decide("Deny and stop")
-    await desk.expect_rest()
-    await expect(desk.transcript.get_by_text("Refused:")).to_have_count(1)
-    assert not (house.project / "made.txt").exists()
+    server = await workshop(emulated)
+    app = await visit(server)
+    await app.start("make")
+    await app.decide("Deny with reason…")
+    await app.decision.get_by_role("textbox").fill("Not on a Sunday.")
+    await app.decide("Deny")
+    await app.expect_words(re.compile("Refused: .*Not on a Sunday."))
+    await app.expect_rest()
+    await app.say("make")
+    await app.decide("Deny and stop")
+    await app.expect_rest()
+    await expect(app.transcript.get_by_text("Refused:")).to_have_count(1)
+    assert not (server.project / "made.txt").exists()
 
 
 async def test_U16_a_withdrawn_request_closes_and_says_why(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await workshop(emulated)
-    asked, other = await visit(house), await visit(house)
+    server = await workshop(emulated)
+    asked, other = await visit(server), await visit(server)
     await asked.start("make")
     await expect(asked.decision).to_be_visible()
     await other.page.goto(asked.page.url)
@@ -100,7 +100,7 @@ async def test_U16_a_withdrawn_request_closes_and_says_why(
     await expect(asked.decision).to_have_count(0)
     note = asked.page.get_by_role("main").get_by_role("status").filter(has_text="Bash")
     await expect(note.first).to_contain_text(re.compile(r"stopped by \w"))
-    assert not (house.project / "made.txt").exists()
+    assert not (server.project / "made.txt").exists()
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ async def test_U17_each_mode_says_what_it_asks_about(
     emulated: Emulated, visit: Visit, mode: str, answer: str | None, makes: bool
 ) -> None:
     write = named("made", use("Write", file_path="{{cwd}}/made.txt", content="x"))
-    house = await emulated([scene("write", write, say("That was it."))])
-    desk = await visit(house)
-    await desk.start("write", Mode=mode)
+    server = await emulated([scene("write", write, say("That was it."))])
+    app = await visit(server)
+    await app.start("write", Mode=mode)
     if answer is not None:
-        await desk.decide(answer)
-    await desk.expect_rest()
-    card = desk.card(re.compile("^Write made.txt"))
+        await app.decide(answer)
+    await app.expect_rest()
+    card = app.card(re.compile("^Write made.txt"))
     await expect(card).to_contain_text("new" if makes else "denied")
-    assert (house.project / "made.txt").exists() is makes
+    assert (server.project / "made.txt").exists() is makes
 
 
 # Questions and plans
@@ -135,7 +135,7 @@ async def test_U18_questions_have_choices_previews_and_free_text(
 ) -> None:
     plain = {"label": "Plain", "description": "no ornament", "preview": "+---+\n|   |\n+---+"}
     fancy = {"label": "Fancy", "description": "all of it", "preview": "~*~*~"}
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "ask",
@@ -150,26 +150,26 @@ async def test_U18_questions_have_choices_previews_and_free_text(
             )
         ]
     )
-    desk = await visit(house)
-    await desk.start("ask")
-    form = desk.decision
+    app = await visit(server)
+    await app.start("ask")
+    form = app.decision
     await expect(form).to_contain_text("Which frame?")
     await form.get_by_role("radio", name=re.compile("^Fancy")).check()
     await expect(form.get_by_role("figure")).to_contain_text("~*~*~")
-    await desk.decide("Next")
+    await app.decide("Next")
     await form.get_by_role("checkbox", name=re.compile("^Salt")).check()
     await form.get_by_role("checkbox", name=re.compile("^Pepper")).check()
     await form.get_by_label("Other").fill("Thyme")
-    await desk.decide("Submit answers")
-    await desk.expect_words(re.compile('Heard: .*"Which frame\\?"="Fancy"'))
-    await desk.expect_words(re.compile('"Any extras\\?"="Salt, Pepper, Thyme"'))
-    card = desk.card(re.compile("Which frame|Question|Ask"))
+    await app.decide("Submit answers")
+    await app.expect_words(re.compile('Heard: .*"Which frame\\?"="Fancy"'))
+    await app.expect_words(re.compile('"Any extras\\?"="Salt, Pepper, Thyme"'))
+    card = app.card(re.compile("Which frame|Question|Ask"))
     fancy_row = card.get_by_role("listitem").filter(has_text="Fancy")
     await expect(fancy_row.get_by_role("img", name="chosen")).to_be_visible()
 
 
 async def test_U19_a_question_can_be_declined(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "ask",
@@ -178,26 +178,26 @@ async def test_U19_a_question_can_be_declined(emulated: Emulated, visit: Visit) 
             )
         ]
     )
-    desk = await visit(house)
-    await desk.start("ask")
-    await desk.decide("Skip")
-    await desk.expect_words("Silence, then.")
+    app = await visit(server)
+    await app.start("ask")
+    await app.decide("Skip")
+    await app.expect_words("Silence, then.")
 
 
-async def test_U20_a_plan_is_approved_or_commented_on(demo: House, visit: Visit) -> None:
-    desk = await visit(demo)
-    await desk.start("plan")
-    await expect(desk.decision.get_by_role("heading", name="Plan", exact=True)).to_be_visible()
-    await desk.decision.get_by_role("button", name=re.compile("^Comment on line")).last.click()
-    await desk.decision.get_by_role("textbox", name=re.compile("^Comment on")).fill("And then?")
-    await desk.decide("Request changes with 1 comment")
-    await desk.expect_words("Plan rejected. Nothing was changed.")
-    await expect(desk.transcript).to_contain_text("And then?")
-    await desk.say("plan")
-    await desk.decide("Approve and auto-accept edits…")
-    await desk.decide("Confirm")
-    await desk.expect_words(re.compile("^Plan approved."))
-    mode = desk.page.get_by_role("button", name=re.compile("^Permission mode"))
+async def test_U20_a_plan_is_approved_or_commented_on(demo: AppServer, visit: Visit) -> None:
+    app = await visit(demo)
+    await app.start("plan")
+    await expect(app.decision.get_by_role("heading", name="Plan", exact=True)).to_be_visible()
+    await app.decision.get_by_role("button", name=re.compile("^Comment on line")).last.click()
+    await app.decision.get_by_role("textbox", name=re.compile("^Comment on")).fill("And then?")
+    await app.decide("Request changes with 1 comment")
+    await app.expect_words("Plan rejected. Nothing was changed.")
+    await expect(app.transcript).to_contain_text("And then?")
+    await app.say("plan")
+    await app.decide("Approve and auto-accept edits…")
+    await app.decide("Confirm")
+    await app.expect_words(re.compile("^Plan approved."))
+    mode = app.page.get_by_role("button", name=re.compile("^Permission mode"))
     await expect(mode).to_contain_text("Accept edits")
 
 
@@ -205,70 +205,70 @@ async def test_U20_a_plan_is_approved_or_commented_on(demo: House, visit: Visit)
 
 
 async def test_U21_escape_acts_in_a_fixed_order(emulated: Emulated, visit: Visit) -> None:
-    house = await workshop(
+    server = await workshop(
         emulated, scene("long", use("Bash", command=WAIT_FOR_GO), say("It went."))
     )
-    desk = await visit(house)
-    await desk.start("make")
-    await expect(desk.decision).to_be_visible()
-    await desk.composer.fill("half a thought")
-    await desk.composer.press("Escape")
-    await expect(desk.composer).to_have_value("")
-    await expect(desk.decision).to_be_visible()
-    await desk.composer.press("Escape")  # Never answers: it goes to the decision, and back.
-    await expect(desk.decision).to_be_focused()
-    await desk.page.keyboard.press("Escape")
-    await expect(desk.composer).to_be_focused()
-    await desk.decide("Deny")
-    await desk.expect_words(re.compile("^Refused:"))
-    await desk.expect_rest()
-    process = house.process(desk.session)
-    await desk.say("long")
-    await desk.decide("Allow once")
-    await desk.expect_state("Running Bash")
-    await desk.composer.fill("another thought")
-    await desk.composer.press("Escape")
-    await expect(desk.composer).to_have_value("")
-    await desk.expect_state("Running Bash")
-    await desk.composer.press("Escape")
-    await desk.expect_words("Stopped by you")
-    await desk.expect_rest()
-    assert house.process(desk.session) == process
+    app = await visit(server)
+    await app.start("make")
+    await expect(app.decision).to_be_visible()
+    await app.composer.fill("half a thought")
+    await app.composer.press("Escape")
+    await expect(app.composer).to_have_value("")
+    await expect(app.decision).to_be_visible()
+    await app.composer.press("Escape")  # Never answers: it goes to the decision, and back.
+    await expect(app.decision).to_be_focused()
+    await app.page.keyboard.press("Escape")
+    await expect(app.composer).to_be_focused()
+    await app.decide("Deny")
+    await app.expect_words(re.compile("^Refused:"))
+    await app.expect_rest()
+    process = server.process(app.session)
+    await app.say("long")
+    await app.decide("Allow once")
+    await app.expect_state("Running Bash")
+    await app.composer.fill("another thought")
+    await app.composer.press("Escape")
+    await expect(app.composer).to_have_value("")
+    await app.expect_state("Running Bash")
+    await app.composer.press("Escape")
+    await app.expect_words("Stopped by you")
+    await app.expect_rest()
+    assert server.process(app.session) == process
 
 
 async def test_U22_stop_interrupts_and_the_session_continues(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated(
+    server = await emulated(
         [scene("long", say("Begun. "), {"wait": 60}, say("Never.")), scene(None, say("Here."))]
     )
-    desk = await visit(house)
-    await desk.start("long")
-    await desk.expect_state(re.compile("Thinking|Writing"))
-    process = house.process(desk.session)
-    await desk.stop_button.click()
-    await desk.expect_words("Stopped by you")
-    await desk.expect_rest()
-    await desk.say("still there?")
-    await desk.expect_words("Here.")
-    assert house.process(desk.session) == process
+    app = await visit(server)
+    await app.start("long")
+    await app.expect_state(re.compile("Thinking|Writing"))
+    process = server.process(app.session)
+    await app.stop_button.click()
+    await app.expect_words("Stopped by you")
+    await app.expect_rest()
+    await app.say("still there?")
+    await app.expect_words("Here.")
+    assert server.process(app.session) == process
 
 
 async def test_U23_control_c_only_copies(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated([scene("speak", say("Copy these words.")), scene(None, say("Alive."))])
-    desk = await visit(house)
-    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    await desk.start("speak")
-    await desk.expect_words("Copy these words.")
-    await desk.expect_rest()
-    process = house.process(desk.session)
-    await desk.transcript.get_by_text("Copy these words.").click(click_count=3)
-    await desk.page.keyboard.press("Control+c")
-    copied = await desk.page.evaluate("navigator.clipboard.readText()")
+    server = await emulated([scene("speak", say("Copy these words.")), scene(None, say("Alive."))])
+    app = await visit(server)
+    await app.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await app.start("speak")
+    await app.expect_words("Copy these words.")
+    await app.expect_rest()
+    process = server.process(app.session)
+    await app.transcript.get_by_text("Copy these words.").click(click_count=3)
+    await app.page.keyboard.press("Control+c")
+    copied = await app.page.evaluate("navigator.clipboard.readText()")
     assert copied.strip() == "Copy these words."
-    await desk.say("and now?")
-    await desk.expect_words("Alive.")
-    assert house.process(desk.session) == process
+    await app.say("and now?")
+    await app.expect_words("Alive.")
+    assert server.process(app.session) == process
 
 
 # Writing
@@ -277,18 +277,18 @@ async def test_U23_control_c_only_copies(emulated: Emulated, visit: Visit) -> No
 async def test_U24_slash_commands_are_completed_with_descriptions(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated([scene(None, say("Hello."))])
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_words("Hello.")
-    await desk.composer.press_sequentially("/comp")
-    offered = desk.page.get_by_role("listbox", name="Commands").get_by_role("option")
+    server = await emulated([scene(None, say("Hello."))])
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_words("Hello.")
+    await app.composer.press_sequentially("/comp")
+    offered = app.page.get_by_role("listbox", name="Commands").get_by_role("option")
     await expect(offered.first).to_contain_text("/compact")
     await expect(offered.first).to_contain_text("<optional custom summarization instructions>")
-    await desk.composer.press("Enter")
-    await expect(desk.composer).to_have_value("/compact ")
-    await desk.composer.press("Enter")
-    await desk.expect_words(re.compile("^Context compacted"))
+    await app.composer.press("Enter")
+    await expect(app.composer).to_have_value("/compact ")
+    await app.composer.press("Enter")
+    await app.expect_words(re.compile("^Context compacted"))
 
 
 TWELVE = (
@@ -300,52 +300,52 @@ TWELVE = (
 async def test_U25_every_slash_command_is_offered_and_answered(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated([scene(None, say("Asked: {{prompt}}"))], version="2.1.38")
-    commands = house.project / ".claude" / "commands"
+    server = await emulated([scene(None, say("Asked: {{prompt}}"))], version="2.1.38")
+    commands = server.project / ".claude" / "commands"
     commands.mkdir(parents=True)
     for name in ("keybindings-help", "commit-message"):
         (commands / f"{name}.md").write_text(f"Tell me about {name}.")
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_words("Asked: hello")
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_words("Asked: hello")
     for name in TWELVE:
-        await desk.composer.fill("")
-        await desk.composer.press_sequentially(f"/{name}")
-        offered = desk.page.get_by_role("listbox", name="Commands").get_by_role("option")
+        await app.composer.fill("")
+        await app.composer.press_sequentially(f"/{name}")
+        offered = app.page.get_by_role("listbox", name="Commands").get_by_role("option")
         await expect(offered.filter(has_text=f"/{name}").first).to_be_visible()
     for name, words in (("cost", "Total cost"), ("context", "Context Usage")):
-        await desk.say(f"/{name}")
-        output = desk.card(re.compile("^Output"))
+        await app.say(f"/{name}")
+        output = app.card(re.compile("^Output"))
         await expect(output.filter(has_text=words).last).to_be_visible()
-    await desk.say("/review")
-    await desk.expect_words("Asked: /review")
-    await desk.say("/commit-message")
-    await desk.expect_words("Asked: Tell me about commit-message.")
-    await desk.say("/compact")
-    await desk.expect_words(re.compile("^Context compacted"))
+    await app.say("/review")
+    await app.expect_words("Asked: /review")
+    await app.say("/commit-message")
+    await app.expect_words("Asked: Tell me about commit-message.")
+    await app.say("/compact")
+    await app.expect_words(re.compile("^Context compacted"))
 
 
 async def test_U26_images_and_files_are_picked_pasted_and_dropped(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated([scene(None, say("Thank you for: {{prompt}}"))])
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_words("Thank you for: hello")
-    attached = desk.page.get_by_role("list", name="Attachments").get_by_role("listitem")
+    server = await emulated([scene(None, say("Thank you for: {{prompt}}"))])
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_words("Thank you for: hello")
+    attached = app.page.get_by_role("list", name="Attachments").get_by_role("listitem")
     picked = {"name": "picked.png", "mimeType": "image/png", "buffer": PICTURE}
-    await desk.page.locator("input[type=file]").set_input_files(picked)  # type: ignore[arg-type]
+    await app.page.locator("input[type=file]").set_input_files(picked)  # type: ignore[arg-type]
     await expect(attached.filter(has_text="picked.png")).to_be_visible()
     for kind in ("paste", "drop"):
-        await desk.composer.evaluate(GIVE_FILE, [kind, f"{kind}.txt", "some words"])
+        await app.composer.evaluate(GIVE_FILE, [kind, f"{kind}.txt", "some words"])
         await expect(attached.filter(has_text=f"{kind}.txt")).to_be_visible()
     await expect(attached).to_have_count(3)
-    await desk.page.get_by_role("button", name="Remove paste.txt").click()
+    await app.page.get_by_role("button", name="Remove paste.txt").click()
     await expect(attached).to_have_count(2)
     await expect(attached.filter(has_text="sending")).to_have_count(0)
-    await desk.say("what are these?")
-    await desk.expect_words("Thank you for: what are these?")
-    prompt = desk.transcript.get_by_role("article", name="You").last
+    await app.say("what are these?")
+    await app.expect_words("Thank you for: what are these?")
+    prompt = app.transcript.get_by_role("article", name="You").last
     await expect(prompt.get_by_role("img")).to_be_visible()
     await expect(prompt).to_contain_text("drop.txt")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.async_api import Locator, expect
 
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.conftest import BeginTurn
 
 WATCH = """
 // When the form came, and when its button could first be pressed.
@@ -19,43 +19,43 @@ new MutationObserver(() => {
 """
 
 
-def allow(desk: Desk) -> Locator:
-    return desk.decision.get_by_role("button", name="Allow modified", exact=True)
+def allow(app: AppPage) -> Locator:
+    return app.decision.get_by_role("button", name="Allow modified", exact=True)
 
 
 async def test_an_edit_cannot_be_allowed_before_it_has_stood_there_for_a_moment(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await puppet.ask("a", {"command": "make deploy"})
-    await expect(desk.decision).to_be_visible()
-    await desk.page.evaluate(WATCH)
-    await desk.decide("Modify…")
-    await desk.decision.get_by_role("textbox", name="command").fill("make test")
+    app, cli = await begin_turn()
+    await cli.ask("a", {"command": "make deploy"})
+    await expect(app.decision).to_be_visible()
+    await app.page.evaluate(WATCH)
+    await app.decide("Modify…")
+    await app.decision.get_by_role("textbox", name="command").fill("make test")
     # Too early to count, or late enough to be said.
-    await desk.page.keyboard.press("Control+Enter")
-    await desk.page.wait_for_function("() => window.moments.armed > 0")
-    moments = await desk.page.evaluate("window.moments")
+    await app.page.keyboard.press("Control+Enter")
+    await app.page.wait_for_function("() => window.moments.armed > 0")
+    moments = await app.page.evaluate("window.moments")
     assert moments["armed"] - moments["came"] >= 480, moments
-    await allow(desk).click()
-    assert (await puppet.answer("a"))["updatedInput"] == {"command": "make test"}
-    assert len(puppet.answers) == 1
+    await allow(app).click()
+    assert (await cli.answer("a"))["updatedInput"] == {"command": "make test"}
+    assert len(cli.answers) == 1
 
 
-async def test_a_long_edit_is_allowed_only_when_its_end_was_shown(perform: Perform) -> None:
+async def test_a_long_edit_is_allowed_only_when_its_end_was_shown(begin_turn: BeginTurn) -> None:
     command = "\n".join(f"echo {number}" for number in range(200)) + "\nrm -rf build"
-    desk, puppet = await perform()
-    await puppet.ask("a", {"command": command})
-    await expect(desk.decision).to_be_visible()
-    await desk.decide("Modify…")
-    await expect(desk.decision.get_by_role("textbox", name="command")).to_be_focused()
-    await desk.page.keyboard.type("set -e; ")
-    now = await desk.page.evaluate("performance.now()")
-    await desk.page.wait_for_function("(until) => performance.now() > until", arg=now + 1_000)
-    await expect(allow(desk)).to_be_disabled()
-    await desk.page.keyboard.press("Control+Enter")
-    assert puppet.answers == []
-    await desk.decision.get_by_role("button", name="Jump to end").click()
-    await expect(allow(desk)).to_be_enabled()
-    await allow(desk).click()
-    assert (await puppet.answer("a"))["updatedInput"] == {"command": f"set -e; {command}"}
+    app, cli = await begin_turn()
+    await cli.ask("a", {"command": command})
+    await expect(app.decision).to_be_visible()
+    await app.decide("Modify…")
+    await expect(app.decision.get_by_role("textbox", name="command")).to_be_focused()
+    await app.page.keyboard.type("set -e; ")
+    now = await app.page.evaluate("performance.now()")
+    await app.page.wait_for_function("(until) => performance.now() > until", arg=now + 1_000)
+    await expect(allow(app)).to_be_disabled()
+    await app.page.keyboard.press("Control+Enter")
+    assert cli.answers == []
+    await app.decision.get_by_role("button", name="Jump to end").click()
+    await expect(allow(app)).to_be_enabled()
+    await allow(app).click()
+    assert (await cli.answer("a"))["updatedInput"] == {"command": f"set -e; {command}"}

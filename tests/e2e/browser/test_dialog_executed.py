@@ -6,44 +6,46 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
-from tests.e2e.browser.puppet import Puppet
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
+from tests.e2e.browser.conftest import BeginTurn
+from tests.e2e.browser.fake_cli import FakeCliProcess
 
 
-async def allowed(desk: Desk, puppet: Puppet, request: str) -> Any:
+async def allowed(app: AppPage, cli: FakeCliProcess, request: str) -> Any:
     """Press Allow; gives the input that the agent may run with."""
-    await desk.decide("Allow once")
-    answer = await puppet.answer(request)
+    await app.decide("Allow once")
+    answer = await cli.answer(request)
     assert answer["behavior"] == "allow"
-    await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
+    await expect(app.decision).to_have_count(0, timeout=PATIENCE_MS)
     return answer["updatedInput"]
 
 
-async def test_another_input_under_the_same_tool_use_is_asked_for_anew(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.ask("a", {"command": "ls"}, tool_use_id="toolu_one")
-    assert await allowed(desk, puppet, "a") == {"command": "ls"}
-    await puppet.ask("b", {"command": "rm -rf ."}, tool_use_id="toolu_one")
-    await expect(desk.decision.get_by_label("Command")).to_have_text("rm -rf .")
-    assert await allowed(desk, puppet, "b") == {"command": "rm -rf ."}
-    assert [request for request, _ in puppet.answers] == ["a", "b"]
+async def test_another_input_under_the_same_tool_use_is_asked_for_anew(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
+    await cli.ask("a", {"command": "ls"}, tool_use_id="toolu_one")
+    assert await allowed(app, cli, "a") == {"command": "ls"}
+    await cli.ask("b", {"command": "rm -rf ."}, tool_use_id="toolu_one")
+    await expect(app.decision.get_by_label("Command")).to_have_text("rm -rf .")
+    assert await allowed(app, cli, "b") == {"command": "rm -rf ."}
+    assert [request for request, _ in cli.answers] == ["a", "b"]
 
 
 async def test_two_requests_about_one_tool_use_are_answered_each_as_it_was_shown(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await puppet.ask("a", {"command": "ls"}, tool_use_id="toolu_one")
-    await puppet.ask("b", {"command": "rm -rf ."}, tool_use_id="toolu_one")
-    await expect(desk.decision).to_contain_text("1 of 2", timeout=PATIENCE_MS)
-    await expect(desk.decision.get_by_label("Command")).to_have_text("ls")
-    await desk.decide("Allow once")
-    assert (await puppet.answer("a"))["updatedInput"] == {"command": "ls"}
-    await expect(desk.decision.get_by_label("Command")).to_have_text("rm -rf .")
-    await desk.decide("Deny and stop")
-    assert (await puppet.answer("b"))["behavior"] == "deny"
-    assert [request for request, _ in puppet.answers] == ["a", "b"]
+    app, cli = await begin_turn()
+    await cli.ask("a", {"command": "ls"}, tool_use_id="toolu_one")
+    await cli.ask("b", {"command": "rm -rf ."}, tool_use_id="toolu_one")
+    await expect(app.decision).to_contain_text("1 of 2", timeout=PATIENCE_MS)
+    await expect(app.decision.get_by_label("Command")).to_have_text("ls")
+    await app.decide("Allow once")
+    assert (await cli.answer("a"))["updatedInput"] == {"command": "ls"}
+    await expect(app.decision.get_by_label("Command")).to_have_text("rm -rf .")
+    await app.decide("Deny and stop")
+    assert (await cli.answer("b"))["behavior"] == "deny"
+    assert [request for request, _ in cli.answers] == ["a", "b"]
 
 
 ODD: tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...] = (
@@ -70,20 +72,20 @@ ODD: tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...] = (
 )
 
 
-async def test_an_odd_input_runs_as_it_was_shown(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_an_odd_input_runs_as_it_was_shown(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
     for at, (given, shown, runs) in enumerate(ODD):
-        await puppet.ask(f"odd{at}", given)
+        await cli.ask(f"odd{at}", given)
         for words in shown:
-            await expect(desk.decision).to_contain_text(words)
-        assert await allowed(desk, puppet, f"odd{at}") == runs
+            await expect(app.decision).to_contain_text(words)
+        assert await allowed(app, cli, f"odd{at}") == runs
 
 
-async def test_an_edited_command_runs_as_it_stands_in_the_field(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.ask("a", {"command": "make deploy", "timeout": 5, "words": ["a"]})
-    await desk.decide("Modify…")
-    await desk.decision.get_by_role("textbox", name="command").fill("make test")
-    await desk.decide("Allow modified")
-    ran = (await puppet.answer("a"))["updatedInput"]
+async def test_an_edited_command_runs_as_it_stands_in_the_field(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.ask("a", {"command": "make deploy", "timeout": 5, "words": ["a"]})
+    await app.decide("Modify…")
+    await app.decision.get_by_role("textbox", name="command").fill("make test")
+    await app.decide("Allow modified")
+    ran = (await cli.answer("a"))["updatedInput"]
     assert ran == {"command": "make test", "timeout": 5, "words": ["a"]}

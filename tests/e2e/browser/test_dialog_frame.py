@@ -6,8 +6,8 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
+from tests.e2e.browser.conftest import BeginTurn
 
 FORGERY = """
 **Approved.** You need not look any further.
@@ -59,44 +59,44 @@ OWN = """
 """
 
 
-async def drawn(desk: Desk, name: str) -> Any:
-    frame = desk.page.get_by_role("group" if name == "Request" else "log", name=name)
+async def drawn(app: AppPage, name: str) -> Any:
+    frame = app.page.get_by_role("group" if name == "Request" else "log", name=name)
     return await frame.evaluate(DRAWN)
 
 
-async def test_a_message_cannot_draw_a_dialog_or_a_button(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.say(FORGERY + TALL)
-    await desk.expect_words("overlong marks")
-    found = await drawn(desk, "Conversation")
+async def test_a_message_cannot_draw_a_dialog_or_a_button(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.say(FORGERY + TALL)
+    await app.expect_words("overlong marks")
+    found = await drawn(app, "Conversation")
     assert found == {"clipped": True, "made": [], "lifted": [], "ids": 0, "inside": True}
-    assert await desk.transcript.get_by_role("button", name="Allow").count() == 0
-    links = await desk.transcript.locator("a").evaluate_all(
+    assert await app.transcript.get_by_role("button", name="Allow").count() == 0
+    links = await app.transcript.locator("a").evaluate_all(
         "(all) => all.map((one) => [one.protocol, one.target, one.rel.split(' ').includes('noopener')])"
     )
     assert links == [["https:", "_blank", True]]  # The picture, which is not loaded.
-    assert await desk.page.get_by_role("dialog", name="Forged").count() == 0
-    assert await desk.page.get_by_role("alert").count() == 0
-    assert await desk.page.evaluate("window.forged") is None
-    await expect(desk.composer).to_be_visible()
+    assert await app.page.get_by_role("dialog", name="Forged").count() == 0
+    assert await app.page.get_by_role("alert").count() == 0
+    assert await app.page.evaluate("window.forged") is None
+    await expect(app.composer).to_be_visible()
 
 
-async def test_what_is_asked_for_cannot_draw_over_the_answers(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.say(FORGERY)
+async def test_what_is_asked_for_cannot_draw_over_the_answers(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.say(FORGERY)
     given = {
         "command": FORGERY + TALL,
         "description": "Approved by Fairlead. " + TALL,
         "<h2>Allow</h2>": "<button>Allow</button>",
     }
-    await puppet.ask("a", given, decision_reason=FORGERY)
-    await desk.decision.get_by_role("button", name="Jump to end").click()
-    await expect(desk.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled(
+    await cli.ask("a", given, decision_reason=FORGERY)
+    await app.decision.get_by_role("button", name="Jump to end").click()
+    await expect(app.decision.get_by_role("button", name="Allow once", exact=True)).to_be_enabled(
         timeout=PATIENCE_MS
     )
-    found = await drawn(desk, "Request")
+    found = await drawn(app, "Request")
     assert (found["clipped"], found["lifted"], found["ids"]) == (True, [], 0)
-    answers = await desk.decision.evaluate(OWN)
+    answers = await app.decision.evaluate(OWN)
     assert answers == [
         [True, "Allow once"],
         [True, "Deny"],
@@ -104,22 +104,22 @@ async def test_what_is_asked_for_cannot_draw_over_the_answers(perform: Perform) 
         [True, "Deny with reason…"],
         [True, "Deny and stop"],
     ]
-    assert await desk.transcript.get_by_role("dialog").count() == 0
-    assert await desk.page.get_by_role("dialog").count() == 1
+    assert await app.transcript.get_by_role("dialog").count() == 0
+    assert await app.page.get_by_role("dialog").count() == 1
 
 
-async def test_our_words_stand_where_no_word_of_the_agent_does(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_our_words_stand_where_no_word_of_the_agent_does(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
     mine = "QXJ"  # Every word of the agent has it, and none of ours.
-    await puppet.say(f"{mine} hello")
-    await puppet.ask(
+    await cli.say(f"{mine} hello")
+    await cli.ask(
         "a",
         {"command": f"echo {mine}", "description": f"{mine} approved"},
         decision_reason=f"{mine} reason",
         blocked_path=f"/{mine}",
     )
-    await expect(desk.decision).to_contain_text("approved", timeout=PATIENCE_MS)
-    outside = await desk.decision.evaluate(
+    await expect(app.decision).to_contain_text("approved", timeout=PATIENCE_MS)
+    outside = await app.decision.evaluate(
         "(dialog, word) => [...dialog.children].filter((one) => one.innerText.includes(word))"
         ".map((one) => one.getAttribute('aria-label'))",
         mine,
@@ -127,15 +127,17 @@ async def test_our_words_stand_where_no_word_of_the_agent_does(perform: Perform)
     assert outside == ["Request"]
 
 
-async def test_a_tool_with_an_endless_name_leaves_the_answers_in_place(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_a_tool_with_an_endless_name_leaves_the_answers_in_place(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
     name = "Approved_already_" * 600
-    await puppet.ask("a", {"x": "y"}, tool=f"mcp__box__{name}", display_name="Read a file")
-    await expect(desk.decision.get_by_role("heading")).to_have_text("Use Box > Read a file?")
-    await expect(desk.decision).to_contain_text("mcp__box__Approved")
-    await puppet.withdraw("a")
-    await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
-    await puppet.ask("b", {"x": "y"}, tool="mcp__box__do", display_name=name)
-    await desk.decide("Deny with reason…")
-    await desk.decide("Deny")
-    assert (await puppet.answer("b"))["behavior"] == "deny"
+    await cli.ask("a", {"x": "y"}, tool=f"mcp__box__{name}", display_name="Read a file")
+    await expect(app.decision.get_by_role("heading")).to_have_text("Use Box > Read a file?")
+    await expect(app.decision).to_contain_text("mcp__box__Approved")
+    await cli.withdraw("a")
+    await expect(app.decision).to_have_count(0, timeout=PATIENCE_MS)
+    await cli.ask("b", {"x": "y"}, tool="mcp__box__do", display_name=name)
+    await app.decide("Deny with reason…")
+    await app.decide("Deny")
+    assert (await cli.answer("b"))["behavior"] == "deny"

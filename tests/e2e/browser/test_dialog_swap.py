@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.half_second import HOLD, STILL_MS
-from tests.e2e.browser.puppet import PATIENCE_S, Puppet
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.approval_delay import HOLD, STILL_MS
+from tests.e2e.browser.conftest import BeginTurn
+from tests.e2e.browser.fake_cli import PATIENCE_S, FakeCliProcess
 
 SWAPS = 126
 HITS = 4
@@ -87,9 +87,9 @@ WATCH = """
 class Hand:
     """Somebody who wants to allow whatever is there."""
 
-    def __init__(self, desk: Desk, puppet: Puppet, seed: int) -> None:
-        self.page = desk.page
-        self.puppet = puppet
+    def __init__(self, app: AppPage, cli: FakeCliProcess, seed: int) -> None:
+        self.page = app.page
+        self.cli = cli
         self.chance = random.Random(seed)
         self.number = 0
 
@@ -122,7 +122,7 @@ class Hand:
     async def swap(self) -> None:
         """Another request takes the place of the one that is there."""
         old, self.number = self.number, self.number + 1
-        await self.puppet.withdraw(f"r{old}")
+        await self.cli.withdraw(f"r{old}")
         await self._ask()
 
     async def race(self) -> None:
@@ -132,7 +132,7 @@ class Hand:
     async def _ask(self) -> None:
         given = {"command": f"echo {self.number}"}
         # All are about one call, so that the conversation stays short.
-        await self.puppet.ask(f"r{self.number}", given, tool_use_id="toolu_one")
+        await self.cli.ask(f"r{self.number}", given, tool_use_id="toolu_one")
 
     async def _until(self, script: str) -> None:
         try:
@@ -151,16 +151,16 @@ class Hand:
         sent: list[Any] = await self.page.evaluate("sent")
         assert [one for one in sent if one["id"] != one["command"].replace("echo ", "r")] == []
         assert [one for one in sent if one["age"] < STILL_MS] == []
-        allowed = {one for one, answer in self.puppet.answers if answer["behavior"] == "allow"}
+        allowed = {one for one, answer in self.cli.answers if answer["behavior"] == "allow"}
         assert allowed <= {one["id"] for one in sent}
         return sent
 
 
 @pytest.mark.timeout(120)  # Many rounds, on a machine that may be busy.
-async def test_no_click_meant_for_one_request_approves_the_next(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await desk.page.evaluate(HOLD)
-    hand = Hand(desk, puppet, seed=17)
+async def test_no_click_meant_for_one_request_approves_the_next(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await app.page.evaluate(HOLD)
+    hand = Hand(app, cli, seed=17)
     await hand.begin()
     for _ in range(SWAPS):
         if hand.chance.random() < ARMED:
@@ -172,16 +172,16 @@ async def test_no_click_meant_for_one_request_approves_the_next(perform: Perform
             await hand.hit()
             last = moment
     sent = await hand.sent()
-    hits = await desk.page.evaluate("hits")
+    hits = await app.page.evaluate("hits")
     early = [one for one in hits if one["age"] < STILL_MS]
     assert len(hits) == SWAPS * HITS >= 500
     assert len(early) >= SWAPS * (HITS - 1), "the hits came too late to prove anything"
     assert len(sent) >= SWAPS // 20, "nothing was ever allowed, so nothing is proved"
 
 
-async def test_the_half_second_is_one_of_the_real_clock(perform: Perform) -> None:
-    desk, puppet = await perform()
-    hand = Hand(desk, puppet, seed=71)
+async def test_the_half_second_is_one_of_the_real_clock(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    hand = Hand(app, cli, seed=71)
     await hand.begin()
     for wait_s in (0.1, 0.4, 0.7, 0.3, 0.6, 0.9):
         until = asyncio.get_running_loop().time() + wait_s

@@ -6,10 +6,10 @@ from typing import Any
 
 from playwright.async_api import expect
 
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
+from tests.e2e.browser.conftest import BeginTurn
+from tests.e2e.browser.fake_cli import FakeCliProcess
 from tests.e2e.browser.hidden_characters import BARE, NAMED
-from tests.e2e.browser.puppet import Puppet
 
 HIDDEN = (
     *range(0x01, 0x09), 0x0B, 0x0C, 0x0D, 0x1B, 0x7F, 0x9B,
@@ -32,20 +32,20 @@ def names_of(text: str) -> set[str]:
     return {f"U+{ord(letter):04X}" for letter in text if ord(letter) in {*HIDDEN, *ALIKE}}
 
 
-async def shown(desk: Desk) -> Any:
+async def shown(app: AppPage) -> Any:
     """The letters that stand bare in the dialog, and the names of all tokens in it."""
-    await expect(desk.decision.locator('[title^="U+"]').first).to_be_visible(timeout=PATIENCE_MS)
-    bare = await desk.decision.evaluate(BARE)
-    titles = await desk.decision.locator('[title^="U+"]').evaluate_all(
+    await expect(app.decision.locator('[title^="U+"]').first).to_be_visible(timeout=PATIENCE_MS)
+    bare = await app.decision.evaluate(BARE)
+    titles = await app.decision.locator('[title^="U+"]').evaluate_all(
         "(all) => all.map((one) => one.title.split(',')[0])"
     )
     return bare, titles
 
 
-async def refuse(desk: Desk, puppet: Puppet, request: str, button: str) -> None:
-    await desk.decide(button)
-    await puppet.answer(request)
-    await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
+async def refuse(app: AppPage, cli: FakeCliProcess, request: str, button: str) -> None:
+    await app.decide(button)
+    await cli.answer(request)
+    await expect(app.decision).to_have_count(0, timeout=PATIENCE_MS)
 
 
 FIELDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -60,48 +60,50 @@ FIELDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-async def test_every_hidden_letter_in_every_field_is_a_token(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_every_hidden_letter_in_every_field_is_a_token(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
     for field, (tool, given) in FIELDS.items():
-        await puppet.ask(field, given, tool=tool)
-        bare, titles = await shown(desk)
+        await cli.ask(field, given, tool=tool)
+        bare, titles = await shown(app)
         assert bare == [], field
         # Inside JSON a control character is written as its escape, which anybody can see.
         written = {f"U+{code:04X}" for code in range(0x20)} if field == "nested value" else set()
         assert names_of(MARKED) - written <= set(titles), field
-        await expect(desk.decision.get_by_role("alert")).to_contain_text("Warning: contains")
-        await refuse(desk, puppet, field, "Deny and stop")
-    assert {behaviour["behavior"] for _, behaviour in puppet.answers} == {"deny"}
+        await expect(app.decision.get_by_role("alert")).to_contain_text("Warning: contains")
+        await refuse(app, cli, field, "Deny and stop")
+    assert {behaviour["behavior"] for _, behaviour in cli.answers} == {"deny"}
 
 
-async def test_nothing_hides_in_why_it_is_asked_and_what_always_means(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_nothing_hides_in_why_it_is_asked_and_what_always_means(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
     rule = {"toolName": "Bash", "ruleContent": f"echo {NAMED}:*"}
     offer = {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "session"}
-    await puppet.ask(
+    await cli.ask(
         "a",
         {"command": "ls"},
         decision_reason=NAMED,
         blocked_path=f"/tmp/{NAMED}",
         permission_suggestions=[offer],
     )
-    bare, titles = await shown(desk)
+    bare, titles = await shown(app)
     assert bare == []
     assert names_of(NAMED) <= set(titles)
-    await refuse(desk, puppet, "a", "Deny and stop")
+    await refuse(app, cli, "a", "Deny and stop")
 
 
-async def test_nothing_hides_in_the_name_of_a_tool(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.ask("a", {"x": 1}, tool=f"mcp__box__{NAMED}", display_name=f"Box {NAMED}")
-    bare, titles = await shown(desk)
+async def test_nothing_hides_in_the_name_of_a_tool(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.ask("a", {"x": 1}, tool=f"mcp__box__{NAMED}", display_name=f"Box {NAMED}")
+    bare, titles = await shown(app)
     assert bare == []
     assert names_of(NAMED) <= set(titles)
-    await refuse(desk, puppet, "a", "Deny and stop")
+    await refuse(app, cli, "a", "Deny and stop")
 
 
-async def test_nothing_hides_in_a_question(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_nothing_hides_in_a_question(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
     option = {"label": f"One {NAMED}", "description": MARKED, "preview": MARKED}
     question = {
         "question": f"Which? {MARKED}",
@@ -110,27 +112,27 @@ async def test_nothing_hides_in_a_question(perform: Perform) -> None:
         "options": [option, {"label": "Two", "description": "plain"}],
     }
     other = {**question, "question": "And?"}
-    await puppet.ask("a", {"questions": [question, other]}, tool="AskUserQuestion")
-    bare, titles = await shown(desk)
+    await cli.ask("a", {"questions": [question, other]}, tool="AskUserQuestion")
+    bare, titles = await shown(app)
     assert bare == []
     assert {name: titles.count(name) >= 3 for name in names_of(MARKED)} == dict.fromkeys(
         names_of(MARKED), True
     )
-    await refuse(desk, puppet, "a", "Skip")
+    await refuse(app, cli, "a", "Skip")
 
 
-async def test_nothing_hides_in_a_plan(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.ask("a", {"plan": f"# Plan\n\n1. Do {MARKED}\n"}, tool="ExitPlanMode")
-    bare, titles = await shown(desk)
+async def test_nothing_hides_in_a_plan(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.ask("a", {"plan": f"# Plan\n\n1. Do {MARKED}\n"}, tool="ExitPlanMode")
+    bare, titles = await shown(app)
     assert bare == []
     assert names_of(MARKED) - {"U+000D"} <= set(titles)  # A plan is shown by its lines.
-    await desk.decide("Request changes…")
-    await refuse(desk, puppet, "a", "Request changes")
+    await app.decide("Request changes…")
+    await refuse(app, cli, "a", "Request changes")
 
 
-async def test_nothing_hides_in_a_form(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_nothing_hides_in_a_form(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
     schema = {
         "type": "object",
         "properties": {
@@ -138,14 +140,14 @@ async def test_nothing_hides_in_a_form(perform: Perform) -> None:
             "pick": {"type": "string", "title": "Pick", "enum": [f"one{NAMED}", "two"]},
         },
     }
-    await puppet.request(
+    await cli.request(
         "a",
         subtype="elicitation",
         mcp_server_name=f"box {NAMED}",
         message=f"Please {MARKED}",
         requested_schema=schema,
     )
-    bare, titles = await shown(desk)
+    bare, titles = await shown(app)
     assert bare == []
     assert names_of(MARKED) <= set(titles)
-    await refuse(desk, puppet, "a", "Decline")
+    await refuse(app, cli, "a", "Decline")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, expect
 
-from tests.e2e.browser.conftest import Emulated, Perform, Visit
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
+from tests.e2e.browser.conftest import BeginTurn, Emulated, Visit
 
 SLOW_MS = 3 * PATIENCE_MS
 """The page for diagrams has 3 MB of script to read."""
@@ -48,66 +48,68 @@ def _says(*texts: str) -> list[dict[str, Any]]:
     return [*scenes, {"steps": [{"say": "Anything."}]}]
 
 
-def _pictures(desk: Desk) -> Locator:
-    return desk.transcript.get_by_role("img", name=re.compile("^Diagram"))
+def _pictures(app: AppPage) -> Locator:
+    return app.transcript.get_by_role("img", name=re.compile("^Diagram"))
 
 
 async def test_U134_a_finished_diagram_is_drawn_and_its_source_is_shown_on_request(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated(_says(f"Here:\n\n{DIAGRAM}\n\nAfter.", "```mermaid\nno such thing\n```"))
-    desk = await visit(house)
-    await desk.start("say 0")
-    picture = _pictures(desk)
+    server = await emulated(
+        _says(f"Here:\n\n{DIAGRAM}\n\nAfter.", "```mermaid\nno such thing\n```")
+    )
+    app = await visit(server)
+    await app.start("say 0")
+    picture = _pictures(app)
     await expect(picture).to_be_visible(timeout=SLOW_MS)
     # An image of some size, which shows that the browser could read it.
     await expect(picture).to_have_js_property("complete", True)
     assert await picture.evaluate("image => image.naturalWidth") > 50
-    source = desk.transcript.get_by_role("group", name="Code")
+    source = app.transcript.get_by_role("group", name="Code")
     await expect(source).to_have_count(0)
-    await desk.transcript.get_by_role("button", name="Show source").click()
+    await app.transcript.get_by_role("button", name="Show source").click()
     await expect(source).to_contain_text("A[Start] --> B{Ready?}")
-    await desk.transcript.get_by_role("button", name="Hide source").click()
+    await app.transcript.get_by_role("button", name="Hide source").click()
     await expect(source).to_have_count(0)
 
-    await desk.say("say 1")
-    await desk.expect_words("Couldn't draw this diagram")
+    await app.say("say 1")
+    await app.expect_words("Couldn't draw this diagram")
     await expect(source).to_contain_text("no such thing")
 
 
 async def test_U134_a_diagram_is_drawn_again_for_the_other_theme(
     emulated: Emulated, visit: Visit
 ) -> None:
-    desk = await visit(await emulated(_says(DIAGRAM)))
-    await desk.start("say 0")
-    picture = _pictures(desk)
+    app = await visit(await emulated(_says(DIAGRAM)))
+    await app.start("say 0")
+    picture = _pictures(app)
     await expect(picture).to_be_visible(timeout=SLOW_MS)
     light = await picture.get_attribute("src")
     assert light is not None
-    await desk.page.emulate_media(color_scheme="dark")
+    await app.page.emulate_media(color_scheme="dark")
     await expect(picture).not_to_have_attribute("src", light, timeout=SLOW_MS)
 
 
-async def test_U134_a_diagram_that_still_grows_is_code(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.begin_words()
-    await puppet.words("```mermaid\nflowchart LR\n  A --> B\n")
-    await expect(desk.transcript.get_by_role("group", name="Code")).to_contain_text("A --> B")
-    assert await desk.page.locator("iframe").count() == 0
+async def test_U134_a_diagram_that_still_grows_is_code(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.begin_words()
+    await cli.words("```mermaid\nflowchart LR\n  A --> B\n")
+    await expect(app.transcript.get_by_role("group", name="Code")).to_contain_text("A --> B")
+    assert await app.page.locator("iframe").count() == 0
     whole = "```mermaid\nflowchart LR\n  A --> B\n```\n"
-    await puppet.words("```\n")
-    await puppet.end_words(whole)
-    await expect(_pictures(desk)).to_be_visible(timeout=SLOW_MS)
+    await cli.words("```\n")
+    await cli.end_words(whole)
+    await expect(_pictures(app)).to_be_visible(timeout=SLOW_MS)
 
 
 async def test_U135_formulas_are_drawn_and_prices_are_not(emulated: Emulated, visit: Visit) -> None:
-    desk = await visit(await emulated(_says(FORMULAS)))
-    await desk.start("say 0")
-    await expect(desk.transcript.locator(".math.drawn")).to_have_count(4, timeout=SLOW_MS)
-    await expect(desk.transcript.locator("div.math.drawn")).to_have_count(2)
-    await expect(desk.transcript.locator(".math.drawn math")).to_have_count(4)
-    await desk.expect_words("It costs $5 to $10, in $HOME/$USER, not $20-$30.")
-    family = await desk.transcript.locator(".katex").first.evaluate(
+    app = await visit(await emulated(_says(FORMULAS)))
+    await app.start("say 0")
+    await expect(app.transcript.locator(".math.drawn")).to_have_count(4, timeout=SLOW_MS)
+    await expect(app.transcript.locator("div.math.drawn")).to_have_count(2)
+    await expect(app.transcript.locator(".math.drawn math")).to_have_count(4)
+    await app.expect_words("It costs $5 to $10, in $HOME/$USER, not $20-$30.")
+    family = await app.transcript.locator(".katex").first.evaluate(
         "node => document.fonts.check('16px KaTeX_Math') && getComputedStyle(node).fontFamily"
     )
     assert "KaTeX_Main" in str(family)
@@ -117,40 +119,40 @@ async def test_U135_formulas_are_drawn_and_prices_are_not(emulated: Emulated, vi
 async def test_U136_drawing_is_loaded_only_when_it_is_needed(
     emulated: Emulated, visit: Visit
 ) -> None:
-    desk = await visit(await emulated(_says("Plain words.", "Is it $x^2$?", DIAGRAM)))
+    app = await visit(await emulated(_says("Plain words.", "Is it $x^2$?", DIAGRAM)))
     asked: list[str] = []
-    desk.context.on("request", lambda request: asked.append(request.url))
+    app.context.on("request", lambda request: asked.append(request.url))
 
     def loaded(name: str) -> bool:
         return any(name in address.rsplit("/", 1)[1] for address in asked)
 
-    await desk.start("say 0")
-    await desk.expect_words("Plain words.")
-    await desk.page.evaluate("() => navigator.serviceWorker.ready.then(() => 0)")
+    await app.start("say 0")
+    await app.expect_words("Plain words.")
+    await app.page.evaluate("() => navigator.serviceWorker.ready.then(() => 0)")
     assert not loaded("katex")
     assert not loaded("diagram.html")
-    await desk.say("say 1")
-    await expect(desk.transcript.locator(".math.drawn")).to_have_count(1, timeout=SLOW_MS)
+    await app.say("say 1")
+    await expect(app.transcript.locator(".math.drawn")).to_have_count(1, timeout=SLOW_MS)
     assert loaded("katex")
     assert not loaded("diagram.html")
-    await desk.say("say 2")
-    await expect(_pictures(desk)).to_be_visible(timeout=SLOW_MS)
+    await app.say("say 2")
+    await expect(_pictures(app)).to_be_visible(timeout=SLOW_MS)
     assert loaded("diagram.html")
 
 
 async def test_U137_an_exported_page_shows_the_source(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
-    desk = await visit(await emulated(_says(f"{FORMULAS}\n\n{DIAGRAM}")))
-    await desk.start("say 0")
-    await desk.expect_rest()
-    await desk.more("Export…")
-    dialog = desk.page.get_by_role("dialog", name="Export session")
-    async with desk.page.expect_download() as download:
+    app = await visit(await emulated(_says(f"{FORMULAS}\n\n{DIAGRAM}")))
+    await app.start("say 0")
+    await app.expect_rest()
+    await app.more("Export…")
+    dialog = app.page.get_by_role("dialog", name="Export session")
+    async with app.page.expect_download() as download:
         await dialog.get_by_role("button", name=re.compile("^Web page")).click()
     path = tmp_path / "session.html"
     await (await download.value).save_as(path)
-    page = await desk.context.new_page()
+    page = await app.context.new_page()
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
     await page.goto(path.as_uri())
@@ -160,30 +162,28 @@ async def test_U137_an_exported_page_shows_the_source(
     assert [url for url in requested if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
-async def _play(desk: Desk, count: int) -> list[str]:
+async def _play(app: AppPage, count: int) -> list[str]:
     """Play every text, until each is drawn or left as its source; returns what was refused.
 
     Nothing may run or navigate, and every request to another place must be refused by the page's
     own policy: then it has not left the browser.
     """
     ran: list[str] = []
-    desk.page.on("dialog", lambda dialog: ran.append(dialog.message))
-    desk.page.on("popup", lambda page: ran.append(page.url))
+    app.page.on("dialog", lambda dialog: ran.append(dialog.message))
+    app.page.on("popup", lambda page: ran.append(page.url))
     refused: list[str] = []
-    desk.page.on("requestfailed", lambda failed: refused.append(f"{failed.failure} {failed.url}"))
-    here = desk.page.url
+    app.page.on("requestfailed", lambda failed: refused.append(f"{failed.failure} {failed.url}"))
+    here = app.page.url
     for at in range(count):
-        await desk.say(f"say {at}")
-        await desk.expect_rest()
-        await expect(desk.transcript.get_by_text(f"End of {at}.")).to_be_visible(
-            timeout=PATIENCE_MS
-        )
+        await app.say(f"say {at}")
+        await app.expect_rest()
+        await expect(app.transcript.get_by_text(f"End of {at}.")).to_be_visible(timeout=PATIENCE_MS)
         # Only the newest: those above are drawn again when they come into view.
-        newest = desk.transcript.locator(".prose").last.locator(".diagram")
-        waiting = newest.and_(desk.page.locator(":not(:has(img), :has(> p))"))
+        newest = app.transcript.locator(".prose").last.locator(".diagram")
+        waiting = newest.and_(app.page.locator(":not(:has(img), :has(> p))"))
         await expect(waiting).to_have_count(0, timeout=SLOW_MS)
     assert ran == []
-    assert desk.page.url == here
+    assert app.page.url == here
     assert [one for one in refused if "evil.test" in one and not one.startswith("csp ")] == []
     return [one.removeprefix("csp ") for one in refused if "evil.test" in one]
 
@@ -194,36 +194,36 @@ async def test_a_hostile_diagram_runs_nothing_and_requests_nothing(
     texts = [
         f"```mermaid\n{source}\n```\n\nEnd of {at}." for at, source in enumerate(HOSTILE_DIAGRAMS)
     ]
-    desk = await visit(await emulated(_says(*texts)))
-    await desk.start("hello")
-    await desk.expect_words("Anything.")
-    refused = await _play(desk, len(texts))
-    here = desk.page.url
-    pictures = _pictures(desk)
+    app = await visit(await emulated(_says(*texts)))
+    await app.start("hello")
+    await app.expect_words("Anything.")
+    refused = await _play(app, len(texts))
+    here = app.page.url
+    pictures = _pictures(app)
     assert await pictures.count() > 0
     await pictures.last.click()
-    assert desk.page.url == here
-    frame = desk.page.locator("iframe")
+    assert app.page.url == here
+    frame = app.page.locator("iframe")
     await expect(frame).to_have_count(1)
     assert await frame.get_attribute("sandbox") == "allow-scripts"
     # What Chromium says of the requests that the frame's policy refused is not an error of the page.
-    desk.strangers = [address for address in desk.strangers if address not in refused]
-    desk.errors = [error for error in desk.errors if "Content Security Policy" not in error]
+    app.strangers = [address for address in app.strangers if address not in refused]
+    app.errors = [error for error in app.errors if "Content Security Policy" not in error]
 
 
 async def test_a_hostile_formula_runs_nothing_and_requests_nothing(
     emulated: Emulated, visit: Visit
 ) -> None:
     texts = [f"{text}\n\nEnd of {at}." for at, text in enumerate(HOSTILE_FORMULAS)]
-    desk = await visit(await emulated(_says(*texts, "Good: $x$")))
-    await desk.start("hello")
-    await desk.expect_words("Anything.")
-    assert await _play(desk, len(texts)) == []
-    await desk.say(f"say {len(texts)}")
+    app = await visit(await emulated(_says(*texts, "Good: $x$")))
+    await app.start("hello")
+    await app.expect_words("Anything.")
+    assert await _play(app, len(texts)) == []
+    await app.say(f"say {len(texts)}")
     # Formulas are drawn in order, so all that came before are drawn as well.
-    last = desk.transcript.locator(".prose").last.locator(".math.drawn")
+    last = app.transcript.locator(".prose").last.locator(".math.drawn")
     await expect(last).to_have_count(1, timeout=SLOW_MS)
-    prose = desk.transcript.locator(".prose")
+    prose = app.transcript.locator(".prose")
     assert await prose.locator("a, img, [id=app], [data-a]").count() == 0
     sizes = await prose.locator(".math").evaluate_all(
         "nodes => nodes.map((node) => node.getBoundingClientRect().height)"

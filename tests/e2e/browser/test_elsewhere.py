@@ -32,14 +32,14 @@ async def test_a_session_in_use_elsewhere_says_so_everywhere_and_is_only_read(
 ) -> None:
     projects = tmp_path / "claude" / "home" / ".claude" / "projects"
     path = used_elsewhere(projects, "2.1.325/tools")
-    house = await emulated(HELLO)
-    desk = await visit(house)
-    await expect(desk.listed("do things")).to_contain_text("In use elsewhere")
-    await desk.listed("do things").click()
-    await desk.expect_state("In use elsewhere")
-    await desk.expect_words("Second answer.")
-    page = desk.page
-    await expect(desk.composer).to_be_disabled()
+    server = await emulated(HELLO)
+    app = await visit(server)
+    await expect(app.listed("do things")).to_contain_text("In use elsewhere")
+    await app.listed("do things").click()
+    await app.expect_state("In use elsewhere")
+    await app.expect_words("Second answer.")
+    page = app.page
+    await expect(app.composer).to_be_disabled()
     await expect(page.get_by_role("note")).to_contain_text("In use elsewhere")
     await expect(page.get_by_role("button", name=re.compile("Resume"))).to_have_count(0)
     await expect(page.get_by_role("note").get_by_role("button")).to_have_text("Fork…")
@@ -58,22 +58,22 @@ async def test_a_session_in_use_elsewhere_says_so_everywhere_and_is_only_read(
     await page.keyboard.press("Escape")
     os.utime(path, (time.time() - 600, time.time() - 600))  # It has ended there.
     await expect(page.get_by_role("button", name="Resume here")).to_be_visible()
-    await expect(desk.composer).to_be_enabled()
+    await expect(app.composer).to_be_enabled()
 
 
 async def test_what_was_used_elsewhere_is_on_the_usage_page_and_where_it_is_from(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated(HELLO)
+    server = await emulated(HELLO)
     for name in ("2.1.325/tools", "2.1.220/tools"):
         session, files = files_of(name)
         spent = spent_in(session, files)
-        await house.service.store.put_file_usage(session, spent, project="/home/me/ship")
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_rest()
-    page = desk.page
-    await page.goto(f"{house.base}/usage?by=month&measure=tokens")
+        await server.service.store.put_file_usage(session, spent, project="/home/me/ship")
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_rest()
+    page = app.page
+    await page.goto(f"{server.base}/usage?by=month&measure=tokens")
     table = page.get_by_role("table").first
     await expect(table.get_by_role("row", name=re.compile(r"^opus 5 "))).to_contain_text(
         "–"

@@ -6,9 +6,9 @@ import re
 
 from playwright.async_api import expect
 
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.axe import Report
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.house import House
 from tests.e2e.browser.picture_bytes import PICTURE
 from tests.e2e.browser.scripts import say, scene, use
 from tests.git.repositories import new_repository
@@ -16,34 +16,34 @@ from tests.git.repositories import new_repository
 LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 3001))
 
 
-async def filled(emulated: Emulated) -> House:
-    house = await emulated(
+async def filled(emulated: Emulated) -> AppServer:
+    server = await emulated(
         [
             scene("read", use("Read", file_path="src/app.py"), say("See `src/app.py:42`.")),
             scene(None, say("You said: {{prompt}}")),
         ]
     )
     new_repository(
-        house.project,
+        server.project,
         {
             "src/app.py": LONG,
             "README.md": "# Title\n\nSome *words*.\n\n<img src=x onerror=alert(1)>\n",
             ".gitignore": "*.log\n",
         },
     )
-    (house.project / "ignored.log").write_text("no\n")
-    (house.project / "a.png").write_bytes(PICTURE)
-    return house
+    (server.project / "ignored.log").write_text("no\n")
+    (server.project / "a.png").write_bytes(PICTURE)
+    return server
 
 
 async def test_U97_files_are_listed_read_and_rendered(emulated: Emulated, visit: Visit) -> None:
-    house = await filled(emulated)
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_words("You said: hello")
-    await desk.page.get_by_role("button", name="More", exact=True).click()
-    await desk.page.get_by_role("menuitem", name=re.compile("^Files")).click()
-    main = desk.page.get_by_role("main")
+    server = await filled(emulated)
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_words("You said: hello")
+    await app.page.get_by_role("button", name="More", exact=True).click()
+    await app.page.get_by_role("menuitem", name=re.compile("^Files")).click()
+    main = app.page.get_by_role("main")
     tree = main.get_by_role("navigation", name="Project files")
     await expect(tree.get_by_role("button", name="README.md")).to_be_visible()
     await expect(tree.get_by_role("button", name="ignored.log")).to_have_count(0)
@@ -58,7 +58,7 @@ async def test_U97_files_are_listed_read_and_rendered(emulated: Emulated, visit:
     content = main.get_by_role("region", name="Content of src/app.py")
     await expect(content).to_contain_text("value_1 = 1")
     report = Report()
-    await report.look(desk, "files")
+    await report.look(app, "files")
     report.check()
     # Comments work in files, too.
     await content.get_by_role("button", name="Comment on line 3", exact=True).click()
@@ -70,21 +70,21 @@ async def test_U97_files_are_listed_read_and_rendered(emulated: Emulated, visit:
 async def test_U98_a_search_finds_lines_and_a_line_can_be_opened_by_its_address(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await filled(emulated)
-    desk = await visit(house, phone=True)
-    await desk.start("hello")
-    await desk.expect_words("You said: hello")
-    session = desk.session
-    await desk.page.goto(f"{house.base}/s/{session}/files")
-    main = desk.page.get_by_role("main")
+    server = await filled(emulated)
+    app = await visit(server, phone=True)
+    await app.start("hello")
+    await app.expect_words("You said: hello")
+    session = app.session
+    await app.page.goto(f"{server.base}/s/{session}/files")
+    main = app.page.get_by_role("main")
     await main.get_by_role("searchbox", name="Search in files").fill("value_2500")
-    await desk.page.keyboard.press("Enter")
+    await app.page.keyboard.press("Enter")
     await expect(main.get_by_role("status").filter(has_text="1 line in 1 file")).to_be_visible()
     await main.get_by_role("button", name="value_2500 = 2500").tap()
     line = main.get_by_role("button", name="Comment on line 2500", exact=True)
     await expect(line).to_be_in_viewport()
-    assert await desk.page.evaluate("document.documentElement.scrollWidth") <= 390
-    await desk.page.reload()
+    assert await app.page.evaluate("document.documentElement.scrollWidth") <= 390
+    await app.page.reload()
     await expect(line).to_be_in_viewport()
     # Only the lines around it are drawn; the others come on request, and nothing moves.
     assert await main.get_by_role("button", name="Comment on line").count() <= 400
@@ -97,25 +97,25 @@ async def test_U98_a_search_finds_lines_and_a_line_can_be_opened_by_its_address(
 async def test_U99_a_link_opens_the_file_in_the_editor_of_the_user(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await filled(emulated)
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_words("You said: hello")
-    session = desk.session
-    address = f"{house.base}/s/{session}/files?path=src%2Fapp.py&line=7"
-    await desk.page.goto(address)
-    main = desk.page.get_by_role("main")
+    server = await filled(emulated)
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_words("You said: hello")
+    session = app.session
+    address = f"{server.base}/s/{session}/files?path=src%2Fapp.py&line=7"
+    await app.page.goto(address)
+    main = app.page.get_by_role("main")
     await expect(main.get_by_role("region", name="Content of src/app.py")).to_be_visible()
     await expect(main.get_by_role("link", name="Open in editor")).to_have_count(0)
     for template, wanted in (
-        ("vscode://file{path}:{line}", f"vscode://file{house.project}/src/app.py:7"),
+        ("vscode://file{path}:{line}", f"vscode://file{server.project}/src/app.py:7"),
         ("javascript:alert('{path}')", None),
     ):
-        await desk.page.goto(f"{house.base}/settings")
+        await app.page.goto(f"{server.base}/settings")
         field = main.get_by_role("textbox", name="Address to open files in an editor")
         await field.fill(template)
         await field.press("Enter")
-        await desk.page.goto(address)
+        await app.page.goto(address)
         await expect(main.get_by_role("region", name="Content of src/app.py")).to_be_visible()
         link = main.get_by_role("link", name="Open in editor")
         if wanted is None:
@@ -127,18 +127,18 @@ async def test_U99_a_link_opens_the_file_in_the_editor_of_the_user(
 async def test_U100_paths_in_the_conversation_lead_to_the_file(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await filled(emulated)
-    desk = await visit(house)
-    await desk.start("read")
-    await desk.expect_words("See")
-    await desk.expect_rest()
-    await desk.transcript.get_by_role("link", name="src/app.py:42").click()
-    main = desk.page.get_by_role("main")
+    server = await filled(emulated)
+    app = await visit(server)
+    await app.start("read")
+    await app.expect_words("See")
+    await app.expect_rest()
+    await app.transcript.get_by_role("link", name="src/app.py:42").click()
+    main = app.page.get_by_role("main")
     line = main.get_by_role("button", name="Comment on line 42", exact=True)
     await expect(line).to_be_in_viewport()
-    await desk.page.go_back()
-    await desk.expect_words("See")
-    card = desk.card(re.compile("Read"))
+    await app.page.go_back()
+    await app.expect_words("See")
+    card = app.card(re.compile("Read"))
     await card.get_by_role("button").first.click()
     await card.get_by_role("link", name="Open file").first.click()
     await expect(main.get_by_role("region", name="Content of src/app.py")).to_be_visible()

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from playwright.async_api import Locator, expect
 
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.axe import Report
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House
 from tests.e2e.browser.scripts import say, scene
 from tests.git.repositories import git, new_repository
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 61))
 
 
-async def changed(emulated: Emulated) -> House:
-    house = await emulated([scene(None, say("You said: {{prompt}}"))])
-    folder = new_repository(house.project, {"a.py": TEXT, "b.py": TEXT})
+async def changed(emulated: Emulated) -> AppServer:
+    server = await emulated([scene(None, say("You said: {{prompt}}"))])
+    folder = new_repository(server.project, {"a.py": TEXT, "b.py": TEXT})
     git(folder, "config", "user.name", "Test")
     git(folder, "config", "user.email", "test@example.org")
     for name in ("a.py", "b.py"):
         text = TEXT.replace("line 5\n", "five\n").replace("line 50\n", "fifty\n")
         (folder / name).write_text(text)
     (folder / "new.py").write_text("new\n")
-    return house
+    return server
 
 
-async def open_git(desk: Desk, session: str | None = None) -> Locator:
+async def open_git(app: AppPage, session: str | None = None) -> Locator:
     if session is None:
-        await desk.start("hello")
-        await desk.expect_words("You said: hello")
-        await desk.more("Git")
+        await app.start("hello")
+        await app.expect_words("You said: hello")
+        await app.more("Git")
     else:
-        await desk.page.goto(f"{desk.house.base}/s/{session}/git")
-    main = desk.page.get_by_role("main")
+        await app.page.goto(f"{app.server.base}/s/{session}/git")
+    main = app.page.get_by_role("main")
     await expect(main.get_by_role("region", name="Not staged")).to_be_visible()
     return main
 
@@ -41,9 +41,9 @@ async def open_git(desk: Desk, session: str | None = None) -> Locator:
 async def test_U95_files_and_hunks_are_staged_and_committed(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await changed(emulated)
-    desk = await visit(house)
-    main = await open_git(desk)
+    server = await changed(emulated)
+    app = await visit(server)
+    main = await open_git(app)
     staged = main.get_by_role("region", name="Staged", exact=True)
     await main.get_by_role("button", name="Stage new.py").click()
     await expect(staged.get_by_role("button", name="new.py added")).to_be_visible()
@@ -54,42 +54,42 @@ async def test_U95_files_and_hunks_are_staged_and_committed(
     await expect(staged.get_by_role("button", name="a.py modified")).to_be_visible()
     await expect(main.get_by_role("region", name="Hunk 2")).to_have_count(0)
     report = Report()
-    await report.look(desk, "git")
+    await report.look(app, "git")
     report.check()
     await expect(main).to_contain_text("The repository has no hooks")
     await main.get_by_role("textbox", name="Commit message").fill("Half of it.")
     await main.get_by_role("button", name="Commit 2 files").click()
     await expect(staged).to_contain_text("Nothing is staged.")
-    log = git(house.project, "log", "-1", "--format=%s", "--name-only")
+    log = git(server.project, "log", "-1", "--format=%s", "--name-only")
     assert log == "Half of it.\n\na.py\nnew.py\n"
-    assert "five" in (house.project / "a.py").read_text()
-    assert git(house.project, "status", "--porcelain") == " M a.py\n M b.py\n"
+    assert "five" in (server.project / "a.py").read_text()
+    assert git(server.project, "status", "--porcelain") == " M a.py\n M b.py\n"
 
 
 async def test_U96_a_discard_lists_what_is_lost_and_asks_first(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await changed(emulated)
-    desk = await visit(house)
-    main = await open_git(desk)
-    session = desk.page.url.split("/")[4]
+    server = await changed(emulated)
+    app = await visit(server)
+    main = await open_git(app)
+    session = app.page.url.split("/")[4]
     await main.get_by_role("button", name="Discard changes of new.py").click()
-    dialog = desk.page.get_by_role("dialog", name="Discard changes")
+    dialog = app.page.get_by_role("dialog", name="Discard changes")
     await expect(dialog).to_contain_text("new.py: the whole file (4 bytes)")
-    await desk.page.keyboard.press("Escape")
+    await app.page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
-    assert (house.project / "new.py").exists()
+    assert (server.project / "new.py").exists()
     await main.get_by_role("button", name="b.py modified").click()
     first = main.get_by_role("region", name="Hunk 1")
     await first.get_by_role("button", name="Discard hunk…").click()
-    dialog = desk.page.get_by_role("dialog", name="Discard hunk")
+    dialog = app.page.get_by_role("dialog", name="Discard hunk")
     await expect(dialog).to_contain_text("+five")
     await dialog.get_by_role("button", name="Discard hunk").click()
     await expect(main.get_by_role("region", name="Hunk 2")).to_have_count(0)
-    assert (house.project / "b.py").read_text() == TEXT.replace("line 50\n", "fifty\n")
-    assert "five" in (house.project / "a.py").read_text()
+    assert (server.project / "b.py").read_text() == TEXT.replace("line 50\n", "fifty\n")
+    assert "five" in (server.project / "a.py").read_text()
     # An operator stages, but has no button to discard.
-    operator = await visit(house, role="operator", phone=True)
+    operator = await visit(server, role="operator", phone=True)
     there = await open_git(operator, session)
     await expect(there).to_contain_text("Only owners can discard changes.")
     await expect(there.get_by_role("button", name="Discard changes of a.py")).to_have_count(0)
@@ -102,18 +102,18 @@ async def test_U96_a_discard_lists_what_is_lost_and_asks_first(
 async def test_U95_a_failing_hook_is_named_before_and_its_words_are_shown(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await changed(emulated)
-    hook = house.project / ".git" / "hooks" / "pre-commit"
+    server = await changed(emulated)
+    hook = server.project / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'tests fail' >&2\nexit 1\n")
     hook.chmod(0o755)
-    desk = await visit(house)
-    main = await open_git(desk)
+    app = await visit(server)
+    main = await open_git(app)
     await expect(main).to_contain_text("The commit runs this hook of the repository: pre-commit.")
     await main.get_by_role("region", name="Not staged").get_by_text("Stage all").click()
     await main.get_by_role("textbox", name="Commit message").fill("Try.")
     await main.get_by_role("button", name="Commit 3 files").click()
-    await expect(desk.page.get_by_text("tests fail")).to_be_visible()
+    await expect(app.page.get_by_text("tests fail")).to_be_visible()
     # The message stays, so that the user can try again.
     await expect(main.get_by_role("textbox", name="Commit message")).to_have_value("Try.")
-    assert git(house.project, "rev-list", "--count", "HEAD") == "1\n"
+    assert git(server.project, "rev-list", "--count", "HEAD") == "1\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.async_api import Locator, expect
 
-from tests.e2e.browser.conftest import Emulated, Perform, Visit
-from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.conftest import BeginTurn, Emulated, Visit
 from tests.e2e.browser.scripts import say, scene, use
 
 LINES = 40_000
@@ -35,44 +35,44 @@ def keep(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-async def clipboard(desk: Desk) -> str:
-    return str(await desk.page.evaluate("() => navigator.clipboard.readText()"))
+async def clipboard(app: AppPage) -> str:
+    return str(await app.page.evaluate("() => navigator.clipboard.readText()"))
 
 
 async def test_a_long_answer_is_copied_whole_although_only_its_beginning_is_here(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
     words = "A paragraph of words.\n\n" * 4_000 + "The very end."
-    desk, puppet = await perform()
-    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    await puppet.say(words)
-    await puppet.finish()
-    await desk.expect_rest()
-    await desk.page.reload()
-    answer = desk.transcript.get_by_role("article", name="Answer").first
+    app, cli = await begin_turn()
+    await app.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await cli.say(words)
+    await cli.finish()
+    await app.expect_rest()
+    await app.page.reload()
+    answer = app.transcript.get_by_role("article", name="Answer").first
     await expect(answer.get_by_role("button", name="Show all (90 KB)")).to_be_visible()
-    await desk.transcript.get_by_role("button", name="Copy answer").click()
-    await expect(desk.transcript.get_by_role("button", name="Copied")).to_be_visible()
-    assert await clipboard(desk) == words
-    await desk.page.evaluate("() => navigator.clipboard.writeText('')")
+    await app.transcript.get_by_role("button", name="Copy answer").click()
+    await expect(app.transcript.get_by_role("button", name="Copied")).to_be_visible()
+    assert await clipboard(app) == words
+    await app.page.evaluate("() => navigator.clipboard.writeText('')")
     await answer.hover()
     await answer.get_by_role("button", name="Copy message").click()
     await expect(answer.get_by_role("button", name="Copied")).to_be_visible()
-    assert await clipboard(desk) == words
+    assert await clipboard(app) == words
 
 
 async def test_finding_says_what_it_searched_in_part_and_searches_all_of_it_when_asked(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await puppet.say("A paragraph of words.\n\n" * 4_000 + "The very end.")
-    await puppet.used("Survey", {"of": "everything"}, "A line.\n" * 12_000 + "The very last.")
-    await puppet.finish()
-    await desk.expect_rest()
-    await desk.page.reload()
-    await expect(desk.transcript.get_by_role("button", name="Show all (90 KB)")).to_be_visible()
-    await desk.page.keyboard.press("Control+f")
-    finding = desk.page.get_by_role("search", name="Find in the conversation")
+    app, cli = await begin_turn()
+    await cli.say("A paragraph of words.\n\n" * 4_000 + "The very end.")
+    await cli.used("Survey", {"of": "everything"}, "A line.\n" * 12_000 + "The very last.")
+    await cli.finish()
+    await app.expect_rest()
+    await app.page.reload()
+    await expect(app.transcript.get_by_role("button", name="Show all (90 KB)")).to_be_visible()
+    await app.page.keyboard.press("Control+f")
+    finding = app.page.get_by_role("search", name="Find in the conversation")
     await finding.get_by_role("searchbox").fill("the very")
     count = finding.get_by_role("status")
     await expect(count).to_have_text("No matches. 2 long texts searched only in part")
@@ -81,103 +81,103 @@ async def test_finding_says_what_it_searched_in_part_and_searches_all_of_it_when
     await expect(finding.get_by_role("button", name=re.compile("^Search all"))).to_have_count(0)
     await finding.get_by_role("searchbox").press("Enter")
     await expect(count).to_have_text(re.compile("^[12] of 2$"))
-    await desk.expect_words("The very end.")
+    await app.expect_words("The very end.")
 
 
 async def test_a_huge_result_of_any_tool_is_shown_in_pieces_and_holds_nothing_up(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
     result = "\n".join(f"line {number} of many" for number in range(1, LINES + 1))
-    desk, puppet = await perform()
-    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    await puppet.used("Survey", {"of": "everything"}, result)
-    await puppet.finish()
-    await desk.expect_rest()
-    await desk.page.reload()
-    all_of_it = desk.transcript.get_by_role("button", name=re.compile(r"^Show all \(\d+ KB\)"))
+    app, cli = await begin_turn()
+    await app.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await cli.used("Survey", {"of": "everything"}, result)
+    await cli.finish()
+    await app.expect_rest()
+    await app.page.reload()
+    all_of_it = app.transcript.get_by_role("button", name=re.compile(r"^Show all \(\d+ KB\)"))
     await expect(all_of_it).to_be_visible()
-    await desk.page.evaluate(LONG_TASKS)
+    await app.page.evaluate(LONG_TASKS)
     await all_of_it.click()
-    whole = desk.transcript.get_by_role("group", name="Full result", exact=True)
+    whole = app.transcript.get_by_role("group", name="Full result", exact=True)
     await expect(whole).to_be_visible()
     drawn = len(await whole.inner_text())
     assert drawn < len(result) / 4, drawn
-    assert max(await desk.page.evaluate("window.longTasks"), default=0) < 300
-    await desk.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), LAST])
+    assert max(await app.page.evaluate("window.longTasks"), default=0) < 300
+    await app.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), LAST])
     assert MIDDLE in (await whole.text_content() or "")
-    await desk.transcript.get_by_role("button", name="Copy all").click()
-    await expect(desk.transcript.get_by_role("button", name="Copied")).to_be_visible()
-    assert await clipboard(desk) == result
+    await app.transcript.get_by_role("button", name="Copy all").click()
+    await expect(app.transcript.get_by_role("button", name="Copied")).to_be_visible()
+    assert await clipboard(app) == result
 
 
 async def test_the_output_of_a_command_is_copied_whole(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated([scene(None, use("Bash", command="cat long.txt"), say("Read."))])
+    server = await emulated([scene(None, use("Bash", command="cat long.txt"), say("Read."))])
     printed = "\n".join(f"row {number} of the output" for number in range(1_200))
-    keep(house.project / "long.txt", printed + "\n")
-    desk = await visit(house)
-    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    await desk.start("read it")
-    await desk.expect_words("Read.")
-    await desk.expect_rest()
-    card = desk.card(re.compile("^Bash"))
+    keep(server.project / "long.txt", printed + "\n")
+    app = await visit(server)
+    await app.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await app.start("read it")
+    await app.expect_words("Read.")
+    await app.expect_rest()
+    card = app.card(re.compile("^Bash"))
     await card.get_by_role("button").first.click()
     await card.get_by_role("button", name="Copy output").click()
     await expect(card.get_by_role("button", name="Copied")).to_be_visible()
-    assert (await clipboard(desk)).splitlines()[-1] == "row 1199 of the output"
+    assert (await clipboard(app)).splitlines()[-1] == "row 1199 of the output"
 
 
-async def _copied(desk: Desk, where: Locator, button: str = "Copy") -> str:
+async def _copied(app: AppPage, where: Locator, button: str = "Copy") -> str:
     """What one of the buttons that copy has put into the clipboard."""
     await where.hover()
     await where.get_by_role("button", name=button, exact=True).click()
     await expect(where.get_by_role("button", name="Copied")).to_be_visible()
-    return await clipboard(desk)
+    return await clipboard(app)
 
 
-async def test_every_button_that_copies_copies_what_is_not_here_too(perform: Perform) -> None:
-    desk, puppet = await perform(height=2_400)
-    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+async def test_every_button_that_copies_copies_what_is_not_here_too(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn(height=2_400)
+    await app.context.grant_permissions(["clipboard-read", "clipboard-write"])
     code = "\n".join(f"print({number})" for number in range(8_000))
     rows = "\n".join(f"row {number}" for number in range(9_000))
     data = {"rows": [f"row {number}" for number in range(9_000)]}
-    await puppet.say(f"Here it is.\n\n```python\n{code}\n```\n\nThe end.")
-    await puppet.used("mcp__shop__list", {"of": "all"}, rows)
-    await puppet.used("mcp__shop__data", {"of": "all"}, json.dumps(data))
-    await puppet.used("Bash", {"command": f"cat <<'END'\n{rows}\nEND"}, "ok")
-    await puppet.line(type="telemetry_v9", **data)
-    await puppet.finish()
-    await desk.expect_rest()
-    await desk.page.reload()
-    log = desk.transcript
+    await cli.say(f"Here it is.\n\n```python\n{code}\n```\n\nThe end.")
+    await cli.used("mcp__shop__list", {"of": "all"}, rows)
+    await cli.used("mcp__shop__data", {"of": "all"}, json.dumps(data))
+    await cli.used("Bash", {"command": f"cat <<'END'\n{rows}\nEND"}, "ok")
+    await cli.line(type="telemetry_v9", **data)
+    await cli.finish()
+    await app.expect_rest()
+    await app.page.reload()
+    log = app.transcript
     shortened = log.get_by_role("button", name=re.compile(r"^Show all \(\d+ KB\)"))
     await expect(shortened).to_have_count(5)
-    assert await _copied(desk, log.locator("figure")) == code
+    assert await _copied(app, log.locator("figure")) == code
     for title in ("List", "Data"):
-        card = desk.card(re.compile(title))
+        card = app.card(re.compile(title))
         await card.get_by_role("button").first.click()
         whole = rows if title == "List" else json.dumps(data, indent=2)
-        assert await _copied(desk, card) == whole
-    card = desk.card(re.compile("^Bash"))
+        assert await _copied(app, card) == whole
+    card = app.card(re.compile("^Bash"))
     await card.get_by_role("button").first.click()
-    assert await _copied(desk, card, "Copy command") == f"cat <<'END'\n{rows}\nEND"
+    assert await _copied(app, card, "Copy command") == f"cat <<'END'\n{rows}\nEND"
     raw = log.get_by_role("article", name="Unknown message")
     await raw.get_by_text("telemetry_v9").click()
-    assert json.loads(await _copied(desk, raw))["rows"] == data["rows"]
+    assert json.loads(await _copied(app, raw))["rows"] == data["rows"]
 
 
 async def test_what_a_turn_failed_with_is_shown_whole_when_all_of_it_is_wanted(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
+    app, cli = await begin_turn()
     errors = "\n".join(f"problem {number}" for number in range(2_000))
-    await puppet.line(
+    await cli.line(
         type="result", subtype="error_during_execution", is_error=True, errors=[errors],
         total_cost_usd=0.01, num_turns=1,
     )  # fmt: skip
-    end = desk.transcript.get_by_role("article", name="End of the turn")
+    end = app.transcript.get_by_role("article", name="End of the turn")
     await expect(end).to_contain_text("problem 0")
     await expect(end).not_to_contain_text("problem 1999")
     await end.get_by_role("button", name="Show all (26 KB)").click()
     whole = end.get_by_role("group", name="Error details")
-    await desk.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), "problem 1999"])
+    await app.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), "problem 1999"])
     await expect(end.get_by_role("button", name=re.compile("^Show all"))).to_have_count(0)

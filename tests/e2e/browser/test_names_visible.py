@@ -8,9 +8,9 @@ import uuid
 from playwright.async_api import Page, expect
 
 from fairlead.store.tables.devices import Device
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.hidden_characters import BARE, NAMED
-from tests.e2e.browser.house import House
 
 
 async def bare(page: Page) -> list[str]:
@@ -20,12 +20,12 @@ async def bare(page: Page) -> list[str]:
     return found + [f"tab: U+{ord(one):X}" for one in title if one in NAMED and ord(one) > 126]
 
 
-async def test_no_title_or_name_hides_a_character(demo: House, visit: Visit) -> None:
-    desk = await visit(demo)
-    page = desk.page
-    await desk.start("edit")
-    session, title = desk.session, f"title{NAMED}"
-    await desk.more("Rename")
+async def test_no_title_or_name_hides_a_character(demo: AppServer, visit: Visit) -> None:
+    app = await visit(demo)
+    page = app.page
+    await app.start("edit")
+    session, title = app.session, f"title{NAMED}"
+    await app.more("Rename")
     await page.get_by_role("textbox", name="Session name").first.fill(title)
     await page.keyboard.press("Enter")
     heading = page.get_by_role("heading", level=1)

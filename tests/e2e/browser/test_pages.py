@@ -14,17 +14,17 @@ from fairlead.store.tables.sessions import SessionRow
 from fairlead.transcript.transcript import Transcript
 from fairlead.wire.decode import decode
 from fairlead.wire.json_text import write
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer, open_app_server
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House, open_house
 
 
-async def worked(demo: House, visit: Visit, **how: object) -> Desk:
+async def worked(demo: AppServer, visit: Visit, **how: object) -> AppPage:
     """A desk whose first session has had a turn."""
-    desk = await visit(demo, **how)
-    await desk.start("hello")
-    await desk.expect_rest()
-    return desk
+    app = await visit(demo, **how)
+    await app.start("hello")
+    await app.expect_rest()
+    return app
 
 
 async def open_page(page: Page, name: str, query: str = "") -> None:
@@ -34,12 +34,12 @@ async def open_page(page: Page, name: str, query: str = "") -> None:
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
-async def test_a_hit_leads_to_its_message(demo: House, visit: Visit) -> None:
-    desk = await worked(demo, visit)
-    page = desk.page
+async def test_a_hit_leads_to_its_message(demo: AppServer, visit: Visit) -> None:
+    app = await worked(demo, visit)
+    page = app.page
     title = page.url
     await page.get_by_role("link", name="Fairlead").click()
-    await desk.leave_field()
+    await app.leave_field()
     await page.keyboard.press("/")
     field = page.get_by_role("combobox", name="Search all conversations")
     await expect(field).to_be_focused()
@@ -51,7 +51,7 @@ async def test_a_hit_leads_to_its_message(demo: House, visit: Visit) -> None:
     ).to_be_visible()
     await field.press("Enter")
     await expect(page).to_have_url(re.compile(re.escape(title) + r"\?item="))
-    await desk.expect_words("hello")
+    await app.expect_words("hello")
     await page.go_back()
     await expect(field).to_have_value("hello")
     await expect(hit).to_contain_text("hello")
@@ -95,27 +95,29 @@ async def test_a_hit_outside_the_loaded_window_is_fetched_and_shown(
 ) -> None:
     (tmp_path / "project").mkdir()
     await long_ago(tmp_path / "data", tmp_path / "project")
-    async with open_house(tmp_path, agent=tmp_path, project=tmp_path / "project") as house:
-        desk = await visit(house)
-        await open_page(desk.page, "search", "?q=needle")
-        await expect(desk.page.get_by_role("listbox").get_by_role("option")).to_have_count(1)
-        await desk.page.keyboard.press("Enter")
-        await desk.expect_words("the needle")
-        await expect(desk.transcript.get_by_text("the needle")).to_be_in_viewport()
-        await desk.page.goto("about:blank")
+    async with open_app_server(tmp_path, agent=tmp_path, project=tmp_path / "project") as server:
+        app = await visit(server)
+        await open_page(app.page, "search", "?q=needle")
+        await expect(app.page.get_by_role("listbox").get_by_role("option")).to_have_count(1)
+        await app.page.keyboard.press("Enter")
+        await app.expect_words("the needle")
+        await expect(app.transcript.get_by_text("the needle")).to_be_in_viewport()
+        await app.page.goto("about:blank")
 
 
-async def test_a_search_that_finds_nothing_says_what_to_try(demo: House, visit: Visit) -> None:
-    desk = await worked(demo, visit)
-    await open_page(desk.page, "search", "?q=zebra&kind=error")
-    await expect(desk.page.get_by_text("No results with these filters")).to_be_visible()
-    await desk.page.get_by_role("button", name="Clear filters").click()
-    await expect(desk.page).to_have_url(re.compile(r"/search\?q=zebra$"))
+async def test_a_search_that_finds_nothing_says_what_to_try(demo: AppServer, visit: Visit) -> None:
+    app = await worked(demo, visit)
+    await open_page(app.page, "search", "?q=zebra&kind=error")
+    await expect(app.page.get_by_text("No results with these filters")).to_be_visible()
+    await app.page.get_by_role("button", name="Clear filters").click()
+    await expect(app.page).to_have_url(re.compile(r"/search\?q=zebra$"))
 
 
-async def test_what_a_turn_cost_is_in_the_plot_and_in_the_tables(demo: House, visit: Visit) -> None:
-    desk = await worked(demo, visit)
-    page = desk.page
+async def test_what_a_turn_cost_is_in_the_plot_and_in_the_tables(
+    demo: AppServer, visit: Visit
+) -> None:
+    app = await worked(demo, visit)
+    page = app.page
     await page.keyboard.press("Escape")
     await page.locator("body").click(position={"x": 5, "y": 5})
     await page.keyboard.press("u")
@@ -134,21 +136,21 @@ async def test_what_a_turn_cost_is_in_the_plot_and_in_the_tables(demo: House, vi
     await expect(page.get_by_role("table").last.get_by_role("row")).to_have_count(27)
 
 
-async def test_an_empty_server_says_what_usage_will_show(demo: House, visit: Visit) -> None:
-    desk = await visit(demo)
-    await open_page(desk.page, "usage")
-    await expect(desk.page.get_by_text("No usage yet")).to_be_visible()
+async def test_an_empty_server_says_what_usage_will_show(demo: AppServer, visit: Visit) -> None:
+    app = await visit(demo)
+    await open_page(app.page, "usage")
+    await expect(app.page.get_by_text("No usage yet")).to_be_visible()
 
 
 async def test_settings_change_the_session_and_stay_on_the_device(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await worked(demo, visit)
-    page = desk.page
-    session = desk.session
-    await desk.more("Session settings")
+    app = await worked(demo, visit)
+    page = app.page
+    session = app.session
+    await app.more("Session settings")
     mode = page.get_by_role("combobox", name="Permission mode", exact=True)
-    await desk.select(mode, "plan")
+    await app.select(mode, "plan")
     await expect(page.get_by_text("Reads and plans, changes nothing")).to_be_visible()
     live = demo.service.registry.sessions.loaded(session)
     assert live is not None
@@ -164,9 +166,9 @@ async def test_settings_change_the_session_and_stay_on_the_device(
     await expect(page.locator("html")).to_have_attribute("data-text", "normal")
 
 
-async def test_a_key_can_be_changed_taken_over_and_reset(demo: House, visit: Visit) -> None:
-    desk = await visit(demo)
-    page = desk.page
+async def test_a_key_can_be_changed_taken_over_and_reset(demo: AppServer, visit: Visit) -> None:
+    app = await visit(demo)
+    page = app.page
     await open_page(page, "keys")
     await page.get_by_role("button", name="Change shortcut: Usage").click()
     await page.keyboard.press("i")
@@ -187,10 +189,10 @@ async def test_a_key_can_be_changed_taken_over_and_reset(demo: House, visit: Vis
     await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
 
 
-async def test_help_lists_what_the_session_told(demo: House, visit: Visit) -> None:
-    desk = await worked(demo, visit)
-    page = desk.page
-    await desk.more("Commands and tools")
+async def test_help_lists_what_the_session_told(demo: AppServer, visit: Visit) -> None:
+    app = await worked(demo, visit)
+    page = app.page
+    await app.more("Commands and tools")
     await expect(page.get_by_role("region", name=re.compile("^Slash commands"))).to_be_visible()
     await expect(page.get_by_role("region", name=re.compile("^Tools"))).to_contain_text(
         "Runs a shell command"
@@ -200,10 +202,10 @@ async def test_help_lists_what_the_session_told(demo: House, visit: Visit) -> No
     await expect(page.get_by_role("region", name=re.compile("^Tools"))).to_contain_text("Bash")
 
 
-async def test_the_protocol_shows_both_directions_and_grows(demo: House, visit: Visit) -> None:
-    desk = await worked(demo, visit)
-    page, session = desk.page, desk.session
-    await desk.more("Raw log")
+async def test_the_protocol_shows_both_directions_and_grows(demo: AppServer, visit: Visit) -> None:
+    app = await worked(demo, visit)
+    page, session = app.page, app.session
+    await app.more("Raw log")
     lines = page.get_by_role("region", name="Lines")
     directions = page.get_by_role("group", name="Directions")
     result = lines.get_by_role("button", name=re.compile(r"result.success"))
@@ -228,16 +230,16 @@ async def test_the_protocol_shows_both_directions_and_grows(demo: House, visit: 
     await expect(page.get_by_text(re.compile(r"^2 of [\d,]+ lines$"))).to_be_visible()
 
 
-async def test_a_viewer_is_told_why_the_protocol_is_closed(demo: House, visit: Visit) -> None:
-    desk = await worked(demo, visit)
+async def test_a_viewer_is_told_why_the_protocol_is_closed(demo: AppServer, visit: Visit) -> None:
+    app = await worked(demo, visit)
     viewer = await visit(demo, role="viewer")
-    await viewer.page.goto(f"{demo.base}/s/{desk.session}/log")
+    await viewer.page.goto(f"{demo.base}/s/{app.session}/log")
     await expect(viewer.page.get_by_text("only operators and owners can see them")).to_be_visible()
 
 
-async def test_another_device_is_paired_named_and_cut_off(demo: House, visit: Visit) -> None:
-    desk = await visit(demo)
-    page = desk.page
+async def test_another_device_is_paired_named_and_cut_off(demo: AppServer, visit: Visit) -> None:
+    app = await visit(demo)
+    page = app.page
     await open_page(page, "devices")
     await expect(page.get_by_text("A phone cannot reach this server")).to_be_visible()
     await page.get_by_role("radio", name="Viewer").check()
@@ -245,7 +247,7 @@ async def test_another_device_is_paired_named_and_cut_off(demo: House, visit: Vi
     link = await page.get_by_text("/#code=").inner_text()
     left = int((await page.get_by_role("timer").inner_text()).removesuffix(" s"))
     assert 0 < left <= 60
-    other = await desk.context.browser.new_context()  # type: ignore[union-attr]
+    other = await app.context.browser.new_context()  # type: ignore[union-attr]
     guest = await other.new_page()
     await guest.goto(link)
     await expect(guest.get_by_role("heading", name="Waiting for approval")).to_be_visible()

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
+from tests.e2e.browser.conftest import BeginTurn
+from tests.e2e.browser.fake_cli import FakeCliProcess
 from tests.e2e.browser.payloads import ALL, CORPUS, expect_harmless, open_all, watched
-from tests.e2e.browser.puppet import Puppet
 from tests.matrix import share
 
 pytestmark = pytest.mark.timeout(300)
@@ -85,66 +85,66 @@ def _lines(given: Sequence[str]) -> Iterator[dict[str, Any]]:
     yield {"type": text[:60] or "odd", "data": payloads}
 
 
-async def _perform(puppet: Puppet, payloads: Sequence[str]) -> None:
+async def _perform(cli: FakeCliProcess, payloads: Sequence[str]) -> None:
     """Each by itself as words that stream, and some at a time as all else."""
     for payload in payloads:
-        await puppet.begin_words()
+        await cli.begin_words()
         third = max(1, len(payload) // 3)
         for at in range(0, len(payload), third):
-            await puppet.words(payload[at : at + third])
-        await puppet.end_words(payload)
+            await cli.words(payload[at : at + third])
+        await cli.end_words(payload)
     for start in range(0, len(payloads), TOGETHER):
         for line in _lines(payloads[start : start + TOGETHER]):
-            await puppet.line(**line)
+            await cli.line(**line)
 
 
-async def _expect_harmless(desk: Desk, puppet: Puppet, *, opened: Sequence[str]) -> None:
+async def _expect_harmless(app: AppPage, cli: FakeCliProcess, *, opened: Sequence[str]) -> None:
     """Live, and as history; with everything opened where that is another way to come there."""
-    await puppet.say("That was all.")
-    await puppet.finish()
+    await cli.say("That was all.")
+    await cli.finish()
     for where in ("live", "history"):
-        await desk.expect_words("That was all.")
-        await desk.expect_rest()
+        await app.expect_words("That was all.")
+        await app.expect_rest()
         if where in opened:
-            await open_all(desk)
-        await expect_harmless(desk, where)
+            await open_all(app)
+        await expect_harmless(app, where)
         if where == "live":
-            await desk.page.reload()
+            await app.page.reload()
     # A guard that has seen nothing sees what it is there for.
-    await desk.transcript.evaluate("(log) => log.append(document.createElement('form'))")
-    assert await desk.page.evaluate("() => window.found") == ["<FORM>"]
+    await app.transcript.evaluate("(log) => log.append(document.createElement('form'))")
+    assert await app.page.evaluate("() => window.found") == ["<FORM>"]
 
 
 @pytest.mark.matrix(target="faults")
 @pytest.mark.parametrize("act", sorted(ACTS))
 async def test_T22_T23_nothing_of_a_payload_runs_or_loads_live_or_as_history(
-    act: str, perform: Perform
+    act: str, begin_turn: BeginTurn
 ) -> None:
     payloads = [one for group in ACTS[act] for one in share(CORPUS[group], OF_EACH_GROUP)]
-    desk, puppet = await perform()
-    await watched(desk)
-    await _perform(puppet, payloads)
-    await _expect_harmless(desk, puppet, opened=("live", "history"))
+    app, cli = await begin_turn()
+    await watched(app)
+    await _perform(cli, payloads)
+    await _expect_harmless(app, cli, opened=("live", "history"))
 
 
 @pytest.mark.matrix(target="faults")
-async def test_T22_no_name_and_no_result_of_any_shape_harms_a_card(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await watched(desk)
+async def test_T22_no_name_and_no_result_of_any_shape_harms_a_card(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await watched(app)
     for text in share(CORPUS["values"], OF_EACH_GROUP):
         value = json.loads(text)
         given = value if isinstance(value, dict) else {"given": value}
         for tool in TOOLS:
             for line in _call(tool, given, text, tool_use_result=value):
-                await puppet.line(**line)
+                await cli.line(**line)
     for name in share(CORPUS["names"], OF_EACH_GROUP):
         agent = {"subagent_type": name, "description": name, "prompt": name}
         for tool, given in ((name, {name: name}), ("Read", {"file_path": name}), ("Agent", agent)):
             for line in _call(tool, given, name):
-                await puppet.line(**line)
-        await puppet.line(type="system", subtype="hook_started", hook_name=name, hook_event=name)
-        await puppet.line(type=name, subtype=name)
-    await _expect_harmless(desk, puppet, opened=("history",))
+                await cli.line(**line)
+        await cli.line(type="system", subtype="hook_started", hook_name=name, hook_event=name)
+        await cli.line(type=name, subtype=name)
+    await _expect_harmless(app, cli, opened=("history",))
 
 
 async def test_T22_the_corpus_is_as_large_as_it_is_meant_to_be() -> None:
@@ -154,12 +154,12 @@ async def test_T22_the_corpus_is_as_large_as_it_is_meant_to_be() -> None:
 
 
 async def test_T23_a_link_says_where_it_leads_and_tells_nobody_where_one_came_from(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await puppet.say("See [the docs](https://good.example@evil.test/path?q=1).")
-    await puppet.finish()
-    link = desk.transcript.get_by_role("link", name="the docs")
+    app, cli = await begin_turn()
+    await cli.say("See [the docs](https://good.example@evil.test/path?q=1).")
+    await cli.finish()
+    link = app.transcript.get_by_role("link", name="the docs")
     await link.wait_for(timeout=PATIENCE_MS)
     assert await link.get_attribute("title") == "https://good.example@evil.test/path?q=1"
     assert set((await link.get_attribute("rel") or "").split()) >= {"noopener", "noreferrer"}

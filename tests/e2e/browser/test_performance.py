@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.flooded import Flooded, open_flooded
 from tests.e2e.browser.scripts import say, scene
 from tests.e2e.browser.stopwatch import Measured, measured
@@ -91,19 +91,19 @@ async def flooded(tmp_path: Path) -> AsyncIterator[Flooded]:
         yield flooded
 
 
-async def _long_talk(flooded: Flooded, visit: Visit) -> tuple[Desk, str]:
+async def _long_talk(flooded: Flooded, visit: Visit) -> tuple[AppPage, str]:
     """A page that has followed a long conversation, at its end and at rest."""
     session = await flooded.session("items 1")
-    desk = await visit(flooded.house)
-    await desk.page.goto(f"{flooded.house.base}/s/{session}")
-    await desk.expect_words("Answer 0 with")
+    app = await visit(flooded.server)
+    await app.page.goto(f"{flooded.server.base}/s/{session}")
+    await app.expect_words("Answer 0 with")
     await flooded.say(session, f"items {ITEMS}")
-    await desk.expect_words(f"Answer {ITEMS - 2} with")
-    await desk.expect_rest()
-    await desk.page.wait_for_timeout(
+    await app.expect_words(f"Answer {ITEMS - 2} with")
+    await app.expect_rest()
+    await app.page.wait_for_timeout(
         2_500
     )  # What lies beyond the screen is drawn when there is time.
-    return desk, session
+    return app, session
 
 
 async def _best(
@@ -117,27 +117,27 @@ async def _best(
     return result
 
 
-async def _caught_up(desk: Desk) -> None:
-    await desk.expect_rest()
-    await desk.page.wait_for_timeout(300)
+async def _caught_up(app: AppPage) -> None:
+    await app.expect_rest()
+    await app.page.wait_for_timeout(300)
 
 
 @pytest.mark.parametrize("kind", ["mixed", "words"])
 async def test_a_flood_of_words_at_the_end_of_a_long_conversation_never_holds_the_page_up(
     flooded: Flooded, visit: Visit, kind: str
 ) -> None:
-    desk, session = await _long_talk(flooded, visit)
+    app, session = await _long_talk(flooded, visit)
 
     async def measure() -> Measured:
-        async with measured(desk.page) as result:
+        async with measured(app.page) as result:
             await flooded.say(session, f"stream {DELTAS} {RATE} {kind} 2000")
-            await _caught_up(desk)
+            await _caught_up(app)
         return result
 
     result = await _best(measure, lambda one: one.longest_ms <= TASK_MS)
     assert result.longest_ms <= TASK_MS
     assert result.heap_after <= HEAP_BYTES
-    assert await desk.page.evaluate(PAINTED), "it follows its end"
+    assert await app.page.evaluate(PAINTED), "it follows its end"
 
 
 @pytest.mark.parametrize("kind", ["code", "table", "list"])
@@ -145,14 +145,14 @@ async def test_one_block_that_grows_and_grows_never_holds_the_page_up(
     flooded: Flooded, visit: Visit, kind: str
 ) -> None:
     session = await flooded.session("items 10")
-    desk = await visit(flooded.house)
-    await desk.page.goto(f"{flooded.house.base}/s/{session}")
-    await desk.expect_words("Answer 8 with")
+    app = await visit(flooded.server)
+    await app.page.goto(f"{flooded.server.base}/s/{session}")
+    await app.expect_words("Answer 8 with")
 
     async def measure() -> Measured:
-        async with measured(desk.page) as result:
+        async with measured(app.page) as result:
             await flooded.say(session, f"stream 6000 {RATE} {kind} 6000")
-            await _caught_up(desk)
+            await _caught_up(app)
         return result
 
     result = await _best(measure, lambda one: one.longest_ms <= TASK_MS)
@@ -162,26 +162,26 @@ async def test_one_block_that_grows_and_grows_never_holds_the_page_up(
 async def test_nothing_moves_for_somebody_who_reads_above_while_words_stream(
     flooded: Flooded, visit: Visit
 ) -> None:
-    desk, session = await _long_talk(flooded, visit)
-    log = desk.transcript
+    app, session = await _long_talk(flooded, visit)
+    log = app.transcript
     await log.evaluate("(log) => (log.scrollTop = log.scrollHeight / 2)")
-    await desk.page.wait_for_timeout(1_500)
-    await desk.page.evaluate(ANCHOR)
+    await app.page.wait_for_timeout(1_500)
+    await app.page.evaluate(ANCHOR)
 
     async def measure() -> Measured:
-        async with measured(desk.page) as result:
+        async with measured(app.page) as result:
             await flooded.say(session, f"stream {DELTAS} {RATE} mixed 2000")
-            await _caught_up(desk)
+            await _caught_up(app)
         return result
 
     result = await _best(measure, lambda one: one.longest_ms <= TASK_MS)
-    anchor = await desk.page.evaluate("() => window.__anchor")
+    anchor = await app.page.evaluate("() => window.__anchor")
     assert anchor["frames"] > 100
     assert anchor["moved"] <= 1.0, "what is read stays where it is"
     assert result.shifts == []
     assert result.longest_ms <= TASK_MS
     assert result.heap_after <= HEAP_BYTES
-    await expect(desk.page.get_by_role("button", name="New messages")).to_be_visible()
+    await expect(app.page.get_by_role("button", name="New messages")).to_be_visible()
 
 
 async def test_a_conversation_of_a_hundred_thousand_items_shows_its_end_within_a_second(
@@ -190,15 +190,15 @@ async def test_a_conversation_of_a_hundred_thousand_items_shows_its_end_within_a
     session = await flooded.session("items 100000")
     times = []
     for _ in range(TRIES):
-        desk = await visit(flooded.house)
-        link = desk.page.locator(f'a[href="/s/{session}"]').first
+        app = await visit(flooded.server)
+        link = app.page.locator(f'a[href="/s/{session}"]').first
         await link.wait_for()
-        times.append(await desk.page.evaluate(OPEN, f"/s/{session}"))
+        times.append(await app.page.evaluate(OPEN, f"/s/{session}"))
     loads = []
     for _ in range(TRIES):
-        await desk.page.goto(f"{flooded.house.base}/s/{session}")
-        await desk.page.wait_for_function(PAINTED)
-        loads.append(await desk.page.evaluate("() => performance.now()"))
+        await app.page.goto(f"{flooded.server.base}/s/{session}")
+        await app.page.wait_for_function(PAINTED)
+        loads.append(await app.page.evaluate("() => performance.now()"))
     print(f"opened in {times} ms; loaded, with the page itself, in {loads} ms")  # noqa: T201
     assert min(times) <= OPEN_MS
     assert min(loads) <= OPEN_MS
@@ -207,25 +207,25 @@ async def test_a_conversation_of_a_hundred_thousand_items_shows_its_end_within_a
 async def test_U80_two_thousand_changed_files_open_within_a_second_and_scroll_smoothly(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated([scene(None, say("You said: {{prompt}}"))])
-    project: Path = new_repository(house.project)
+    server = await emulated([scene(None, say("You said: {{prompt}}"))])
+    project: Path = new_repository(server.project)
     for number in range(CHANGED):
         path = project / f"part{number % 20:02}" / f"file{number:04}.txt"
         path.parent.mkdir(exist_ok=True)
         path.write_text("x\n")
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_rest()
-    conversation = desk.page.url
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_rest()
+    conversation = app.page.url
     times = []
 
     async def measure() -> Measured:
-        await desk.page.goto(conversation)
-        await desk.page.get_by_role("button", name="More", exact=True).click()
-        await desk.page.get_by_role("menuitem", name="Changes").wait_for()
-        async with measured(desk.page) as result:
-            times.append(await desk.page.evaluate(OPEN_CHANGES))
-            await desk.page.evaluate(SCROLL_CHANGES)
+        await app.page.goto(conversation)
+        await app.page.get_by_role("button", name="More", exact=True).click()
+        await app.page.get_by_role("menuitem", name="Changes").wait_for()
+        async with measured(app.page) as result:
+            times.append(await app.page.evaluate(OPEN_CHANGES))
+            await app.page.evaluate(SCROLL_CHANGES)
         return result
 
     result = await _best(measure, lambda one: one.longest_ms <= TASK_MS and times[-1] <= OPEN_MS)

@@ -7,11 +7,11 @@ from typing import Any
 
 from playwright.async_api import Locator, expect
 
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.approval_delay import HOLD
 from tests.e2e.browser.axe import Report
-from tests.e2e.browser.conftest import Perform, Visit
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.half_second import HOLD
-from tests.e2e.browser.puppet import Puppet
+from tests.e2e.browser.conftest import BeginTurn, Visit
+from tests.e2e.browser.fake_cli import FakeCliProcess
 
 LONG = "\n".join(f'echo "step {n}: copy the tables of shard {n}"' for n in range(60))
 PLAN = "# Wait for the letter\n\n" + "\n".join(f"{n}. Step {n} of the plan" for n in range(1, 9))
@@ -50,27 +50,27 @@ IN_REACH = {
 }  # fmt: skip
 
 
-def allow(desk: Desk) -> Locator:
-    return desk.decision.get_by_role("button", name="Allow once", exact=True)
+def allow(app: AppPage) -> Locator:
+    return app.decision.get_by_role("button", name="Allow once", exact=True)
 
 
-def bar(desk: Desk) -> Locator:
-    return desk.page.get_by_role("button", name=re.compile("needs your (approval|answer)"))
+def bar(app: AppPage) -> Locator:
+    return app.page.get_by_role("button", name=re.compile("needs your (approval|answer)"))
 
 
-async def ask_form(puppet: Puppet, request: str) -> None:
-    await puppet.request(
+async def ask_form(cli: FakeCliProcess, request: str) -> None:
+    await cli.request(
         request, subtype="elicitation", mcp_server_name="billing", mode="form",
         message="Which team?", requested_schema=FORM,
     )  # fmt: skip
 
 
-async def draw(desk: Desk, way: int) -> None:
+async def draw(app: AppPage, way: int) -> None:
     """A finger that draws the handle of the sheet down, slowly."""
-    box = await desk.decision.bounding_box()
+    box = await app.decision.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + 20
-    session = await desk.context.new_cdp_session(desk.page)
+    session = await app.context.new_cdp_session(app.page)
 
     async def touch(kind: str, *points: tuple[float, float]) -> None:
         where = [{"x": x, "y": y} for x, y in points]
@@ -83,10 +83,10 @@ async def draw(desk: Desk, way: int) -> None:
     await session.detach()
 
 
-async def test_everything_that_waits_is_a_sheet_within_reach(perform: Perform) -> None:
+async def test_everything_that_waits_is_a_sheet_within_reach(begin_turn: BeginTurn) -> None:
     report = Report()
-    desk, puppet = await perform(phone=True)
-    await puppet.say("I have read the tables, and copy them now.")
+    app, cli = await begin_turn(phone=True)
+    await cli.say("I have read the tables, and copy them now.")
     asks: list[tuple[str, str, dict[str, Any]]] = [
         ("short", "Bash", {"command": "ls"}),
         ("long", "Bash", {"command": LONG}),
@@ -94,171 +94,173 @@ async def test_everything_that_waits_is_a_sheet_within_reach(perform: Perform) -
         ("question", "AskUserQuestion", {"questions": [QUESTION]}),
         ("plan", "ExitPlanMode", {"plan": PLAN}),
     ]
-    await ask_form(puppet, "form")
+    await ask_form(cli, "form")
     for request, tool, given in asks:
-        await puppet.ask(request, given, tool=tool)
+        await cli.ask(request, given, tool=tool)
     for number, request in enumerate(["form", *(one[0] for one in asks)], 1):
-        await expect(desk.decision).to_contain_text(f"{number} of {len(asks) + 1}")
-        assert await desk.decision.evaluate(GEOMETRY) == IN_REACH, request
+        await expect(app.decision).to_contain_text(f"{number} of {len(asks) + 1}")
+        assert await app.decision.evaluate(GEOMETRY) == IN_REACH, request
         if request in ("short", "long"):  # `test_accessibility` has the others.
-            await report.look(desk, request)
-        await desk.decision.get_by_role("button", name="Next").tap()
-    await desk.decision.get_by_role("button", name="Later").tap()
-    await expect(bar(desk)).to_be_visible()
-    await report.look(desk, "put down")
+            await report.look(app, request)
+        await app.decision.get_by_role("button", name="Next").tap()
+    await app.decision.get_by_role("button", name="Later").tap()
+    await expect(bar(app)).to_be_visible()
+    await report.look(app, "put down")
     report.check()
 
 
-async def test_it_is_put_down_to_read_and_lifted_to_answer(perform: Perform) -> None:
-    desk, puppet = await perform(phone=True)
-    await puppet.say("I need to look at the folder first.")
-    await puppet.ask("a", {"command": "ls -la"})
-    await expect(desk.decision).to_be_focused()
-    await desk.decision.get_by_role("button", name="Later").tap()
-    await expect(desk.decision).to_have_count(0)
-    await expect(bar(desk)).to_be_focused()
-    await expect(bar(desk)).to_contain_text("Bash needs your approval")
-    await expect(bar(desk)).to_contain_text("ls -la")
+async def test_it_is_put_down_to_read_and_lifted_to_answer(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn(phone=True)
+    await cli.say("I need to look at the folder first.")
+    await cli.ask("a", {"command": "ls -la"})
+    await expect(app.decision).to_be_focused()
+    await app.decision.get_by_role("button", name="Later").tap()
+    await expect(app.decision).to_have_count(0)
+    await expect(bar(app)).to_be_focused()
+    await expect(bar(app)).to_contain_text("Bash needs your approval")
+    await expect(bar(app)).to_contain_text("ls -la")
     for key in ("a", "d", "s", "Escape"):  # Nobody answers what they do not see.
-        await desk.page.keyboard.press(key)
-    await desk.composer.tap()  # Nothing is in the way of the rest of the page.
-    await expect(desk.composer).to_be_focused()
-    await bar(desk).tap()
-    await expect(desk.decision).to_be_visible()
-    await desk.decision.get_by_role("button", name="Deny with reason…").tap()
-    await desk.decision.get_by_role("textbox").fill("Not yet.")
-    await draw(desk, 20)
-    await expect(desk.decision.get_by_role("textbox")).to_have_value("Not yet.")
-    await draw(desk, 200)
-    await expect(bar(desk)).to_be_focused()
-    await desk.page.keyboard.press("Enter")
-    await expect(desk.decision.get_by_role("textbox")).to_have_value("Not yet.")
-    await desk.decision.get_by_role("button", name="Deny", exact=True).tap()
-    await desk.end_undo()
-    assert (await puppet.answer("a"))["message"] == "Not yet."
-    await expect(bar(desk)).to_have_count(0)
-    assert len(puppet.answers) == 1
+        await app.page.keyboard.press(key)
+    await app.composer.tap()  # Nothing is in the way of the rest of the page.
+    await expect(app.composer).to_be_focused()
+    await bar(app).tap()
+    await expect(app.decision).to_be_visible()
+    await app.decision.get_by_role("button", name="Deny with reason…").tap()
+    await app.decision.get_by_role("textbox").fill("Not yet.")
+    await draw(app, 20)
+    await expect(app.decision.get_by_role("textbox")).to_have_value("Not yet.")
+    await draw(app, 200)
+    await expect(bar(app)).to_be_focused()
+    await app.page.keyboard.press("Enter")
+    await expect(app.decision.get_by_role("textbox")).to_have_value("Not yet.")
+    await app.decision.get_by_role("button", name="Deny", exact=True).tap()
+    await app.end_undo()
+    assert (await cli.answer("a"))["message"] == "Not yet."
+    await expect(bar(app)).to_have_count(0)
+    assert len(cli.answers) == 1
 
 
-async def test_a_hand_that_lifts_it_or_comes_too_early_answers_nothing(perform: Perform) -> None:
-    desk, puppet = await perform(phone=True)
-    page = desk.page
+async def test_a_hand_that_lifts_it_or_comes_too_early_answers_nothing(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn(phone=True)
+    page = app.page
     await page.evaluate(HOLD)
-    await puppet.ask("a", {"command": "ls"})
-    stop = desk.decision.get_by_role("button", name="Deny and stop")
+    await cli.ask("a", {"command": "ls"})
+    stop = app.decision.get_by_role("button", name="Deny and stop")
     box = await stop.bounding_box()
     assert box is not None
     at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     await page.touchscreen.tap(*at)  # Meant for what the sheet has come to lie on.
     await page.evaluate("pass(500)")
-    await expect(allow(desk)).to_be_enabled()
-    await desk.decision.get_by_role("button", name="Later").tap()
+    await expect(allow(app)).to_be_enabled()
+    await app.decision.get_by_role("button", name="Later").tap()
     await page.evaluate("pass(5000)")  # Time that it lies there does not count.
-    await bar(desk).tap()
-    await expect(allow(desk)).to_be_disabled()
+    await bar(app).tap()
+    await expect(allow(app)).to_be_disabled()
     await page.touchscreen.tap(*at)
     await page.evaluate("pass(499)")
-    await expect(allow(desk)).to_be_disabled()
-    assert puppet.answers == []
+    await expect(allow(app)).to_be_disabled()
+    assert cli.answers == []
     await page.evaluate("pass(1)")
-    await allow(desk).tap()
-    assert (await puppet.answer("a"))["behavior"] == "allow"
+    await allow(app).tap()
+    assert (await cli.answer("a"))["behavior"] == "allow"
 
 
-async def test_a_long_command_is_not_armed_by_lying_there(perform: Perform) -> None:
-    desk, puppet = await perform(phone=True)
-    await puppet.ask("a", {"command": LONG})
-    await desk.decision.get_by_role("button", name="Later").tap()
-    await bar(desk).tap()
-    await desk.page.evaluate("new Promise((done) => setTimeout(done, 700))")
-    await expect(allow(desk)).to_be_disabled()
-    await desk.decision.get_by_role("button", name="Jump to end").tap()
-    await expect(allow(desk)).to_be_enabled()
-    await expect(desk.decision.locator(".end")).to_be_in_viewport()
-    await desk.page.touchscreen.tap(195, 80)  # The conversation behind it.
-    await expect(bar(desk)).to_be_focused()
+async def test_a_long_command_is_not_armed_by_lying_there(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn(phone=True)
+    await cli.ask("a", {"command": LONG})
+    await app.decision.get_by_role("button", name="Later").tap()
+    await bar(app).tap()
+    await app.page.evaluate("new Promise((done) => setTimeout(done, 700))")
+    await expect(allow(app)).to_be_disabled()
+    await app.decision.get_by_role("button", name="Jump to end").tap()
+    await expect(allow(app)).to_be_enabled()
+    await expect(app.decision.locator(".end")).to_be_in_viewport()
+    await app.page.touchscreen.tap(195, 80)  # The conversation behind it.
+    await expect(bar(app)).to_be_focused()
 
 
-async def test_several_come_one_at_a_time(perform: Perform) -> None:
-    desk, puppet = await perform(phone=True)
+async def test_several_come_one_at_a_time(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn(phone=True)
     for number in range(3):
-        await puppet.ask(f"r{number}", {"command": f"echo {number}"})
-    await expect(desk.decision).to_contain_text("1 of 3")
-    await desk.decision.get_by_role("button", name="Next").tap()
-    await expect(desk.decision).to_contain_text("2 of 3")
-    await expect(desk.decision.get_by_label("Command")).to_have_text("echo 1")
-    await desk.decision.get_by_role("button", name="Later").tap()
-    await expect(bar(desk)).to_contain_text("and 2 more")
-    await bar(desk).tap()
-    await puppet.withdraw("r1")
-    await expect(desk.decision).to_contain_text("withdrawn by the agent")
-    await expect(desk.decision).to_contain_text("1 of 2")
+        await cli.ask(f"r{number}", {"command": f"echo {number}"})
+    await expect(app.decision).to_contain_text("1 of 3")
+    await app.decision.get_by_role("button", name="Next").tap()
+    await expect(app.decision).to_contain_text("2 of 3")
+    await expect(app.decision.get_by_label("Command")).to_have_text("echo 1")
+    await app.decision.get_by_role("button", name="Later").tap()
+    await expect(bar(app)).to_contain_text("and 2 more")
+    await bar(app).tap()
+    await cli.withdraw("r1")
+    await expect(app.decision).to_contain_text("withdrawn by the agent")
+    await expect(app.decision).to_contain_text("1 of 2")
     for number in (0, 2):
-        await expect(desk.decision.get_by_label("Command")).to_have_text(f"echo {number}")
-        await expect(allow(desk)).to_be_enabled()
-        await allow(desk).tap()
-        await puppet.answer(f"r{number}")
-    await expect(desk.decision).to_have_count(0)
+        await expect(app.decision.get_by_label("Command")).to_have_text(f"echo {number}")
+        await expect(allow(app)).to_be_enabled()
+        await allow(app).tap()
+        await cli.answer(f"r{number}")
+    await expect(app.decision).to_have_count(0)
 
 
-async def test_nobody_is_torn_away_from_their_words(perform: Perform) -> None:
-    desk, puppet = await perform(phone=True)
-    await desk.composer.fill("And then ")
-    await puppet.ask("a", {"command": "ls"})
-    await expect(bar(desk)).to_be_visible()
-    await expect(desk.composer).to_be_focused()
-    await desk.page.keyboard.type("add a test")
-    await expect(desk.composer).to_have_value("And then add a test")
-    await puppet.withdraw("a")
-    await expect(bar(desk)).to_have_count(0)
-    await desk.composer.fill("")
-    await puppet.ask("b", {"command": "ls"})
-    await expect(desk.decision).to_be_focused()
-    await desk.decide("Allow once")
-    await puppet.answer("b")
-    await expect(desk.composer).to_be_focused()  # Where it was before.
+async def test_nobody_is_torn_away_from_their_words(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn(phone=True)
+    await app.composer.fill("And then ")
+    await cli.ask("a", {"command": "ls"})
+    await expect(bar(app)).to_be_visible()
+    await expect(app.composer).to_be_focused()
+    await app.page.keyboard.type("add a test")
+    await expect(app.composer).to_have_value("And then add a test")
+    await cli.withdraw("a")
+    await expect(bar(app)).to_have_count(0)
+    await app.composer.fill("")
+    await cli.ask("b", {"command": "ls"})
+    await expect(app.decision).to_be_focused()
+    await app.decide("Allow once")
+    await cli.answer("b")
+    await expect(app.composer).to_be_focused()  # Where it was before.
 
 
-async def test_an_on_screen_keyboard_leaves_the_answers_in_sight(perform: Perform) -> None:
-    desk, puppet = await perform(phone=True)
-    await puppet.ask("a", {"command": LONG})
-    await desk.decision.get_by_role("button", name="Deny with reason…").tap()
-    await desk.page.set_viewport_size({"width": 390, "height": 844 - 336})
+async def test_an_on_screen_keyboard_leaves_the_answers_in_sight(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn(phone=True)
+    await cli.ask("a", {"command": LONG})
+    await app.decision.get_by_role("button", name="Deny with reason…").tap()
+    await app.page.set_viewport_size({"width": 390, "height": 844 - 336})
     for name in ("Deny", "Deny and stop", "Back"):
-        button = desk.decision.get_by_role("button", name=name, exact=True)
+        button = app.decision.get_by_role("button", name=name, exact=True)
         await expect(button).to_be_in_viewport(ratio=1)
-    await expect(desk.decision.get_by_role("textbox")).to_be_in_viewport(ratio=1)
+    await expect(app.decision.get_by_role("textbox")).to_be_in_viewport(ratio=1)
 
 
 async def test_a_device_that_may_only_look_puts_it_down_with_escape(
-    perform: Perform, visit: Visit
+    begin_turn: BeginTurn, visit: Visit
 ) -> None:
-    desk, puppet = await perform(phone=True)
-    viewer = await visit(desk.house, role="viewer", phone=True)
-    await viewer.page.goto(desk.page.url)
-    await puppet.ask("a", {"command": "ls"})
+    app, cli = await begin_turn(phone=True)
+    viewer = await visit(app.server, role="viewer", phone=True)
+    await viewer.page.goto(app.page.url)
+    await cli.ask("a", {"command": "ls"})
     await expect(viewer.decision).to_contain_text("View only: use a device with approval rights.")
     await viewer.page.keyboard.press("Escape")
     await expect(bar(viewer)).to_be_focused()
-    await expect(desk.decision).to_be_visible()
-    assert puppet.answers == []
+    await expect(app.decision).to_be_visible()
+    assert cli.answers == []
 
 
-async def test_the_inbox_goes_through_them_as_sheets(perform: Perform) -> None:
-    desk, puppet = await perform(phone=True)
+async def test_the_inbox_goes_through_them_as_sheets(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn(phone=True)
     for number in range(2):
-        await puppet.ask(f"r{number}", {"command": f"echo {number}"})
-    await expect(desk.decision).to_contain_text("1 of 2")
-    await desk.page.goto(f"{desk.house.base}/inbox")
-    await expect(desk.decision).to_contain_text("1 of 2")
-    await desk.decision.get_by_role("button", name="Later").tap()
-    rows = desk.page.get_by_role("main").get_by_role("listitem")
+        await cli.ask(f"r{number}", {"command": f"echo {number}"})
+    await expect(app.decision).to_contain_text("1 of 2")
+    await app.page.goto(f"{app.server.base}/inbox")
+    await expect(app.decision).to_contain_text("1 of 2")
+    await app.decision.get_by_role("button", name="Later").tap()
+    rows = app.page.get_by_role("main").get_by_role("listitem")
     await rows.nth(1).get_by_role("button").first.tap()
-    await expect(desk.decision.get_by_label("Command")).to_have_text("echo 1")
-    await desk.decide("Allow once")
-    await puppet.answer("r1")
-    await expect(desk.decision.get_by_label("Command")).to_have_text("echo 0")
-    await desk.decision.get_by_role("button", name="Later").tap()
+    await expect(app.decision.get_by_label("Command")).to_have_text("echo 1")
+    await app.decide("Allow once")
+    await cli.answer("r1")
+    await expect(app.decision.get_by_label("Command")).to_have_text("echo 0")
+    await app.decision.get_by_role("button", name="Later").tap()
     await rows.nth(0).get_by_role("button").first.tap()
-    await desk.decide("Allow once")
-    assert (await puppet.answer("r0"))["behavior"] == "allow"
+    await app.decide("Allow once")
+    assert (await cli.answer("r0"))["behavior"] == "allow"

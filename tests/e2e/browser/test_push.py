@@ -13,10 +13,10 @@ from playwright.async_api import CDPSession, expect
 
 from fairlead.server.limits import Limits
 from fairlead.server.notices.targets import PushTarget, push_id
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.chromium import find
 from tests.e2e.browser.conftest import Emulated, Visit, launched
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House
 from tests.server.notices.push_service import Browser, PushService
 from tests.waiting import until
 
@@ -68,20 +68,20 @@ WINDOWS = "async () => (await self.clients.matchAll({ type: 'window' })).length"
 class PushedTo:
     """The service worker of a browser whose user has left the page."""
 
-    def __init__(self, desk: Desk, session: CDPSession) -> None:
-        self.page = desk.page
-        self._base = desk.house.base
-        self._context = desk.context
+    def __init__(self, app: AppPage, session: CDPSession) -> None:
+        self.page = app.page
+        self._base = app.server.base
+        self._context = app.context
         self._session = session
         self._registrations: list[dict[str, Any]] = []
         session.on("ServiceWorker.workerRegistrationUpdated", self._updated)
 
     @classmethod
-    async def by(cls, desk: Desk) -> PushedTo:
+    async def by(cls, app: AppPage) -> PushedTo:
         """Allow notifications; call `leave` before something is pushed."""
-        await desk.context.grant_permissions(["notifications"], origin=desk.house.base)
-        await desk.page.evaluate("navigator.serviceWorker.ready.then(() => null)")
-        worker = cls(desk, await desk.context.new_cdp_session(desk.page))
+        await app.context.grant_permissions(["notifications"], origin=app.server.base)
+        await app.page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+        worker = cls(app, await app.context.new_cdp_session(app.page))
         await worker._session.send("ServiceWorker.enable")
         await until(lambda: bool(worker._registrations), PATIENCE_S)
         return worker
@@ -134,10 +134,10 @@ def message(number: int, session: str = "a-session", **fields: Any) -> dict[str,
 
 
 async def test_U117_one_notification_for_each_session_replaces_the_last(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(demo)
-    worker = await PushedTo.by(desk)
+    app = await visit(demo)
+    worker = await PushedTo.by(app)
     await worker.leave()
     await worker.push(message(1, deny="ticket"))
     first = await worker.until_shown("Message 1.")
@@ -153,10 +153,10 @@ async def test_U117_one_notification_for_each_session_replaces_the_last(
 
 
 async def test_U118_a_message_that_comes_twice_or_late_is_shown_once(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(demo)
-    worker = await PushedTo.by(desk)
+    app = await visit(demo)
+    worker = await PushedTo.by(app)
     await worker.leave()
     await worker.push(message(5))
     await worker.until_shown("Message 5.")
@@ -168,11 +168,11 @@ async def test_U118_a_message_that_comes_twice_or_late_is_shown_once(
 
 
 async def test_U119_push_is_turned_on_changed_tested_and_turned_off_in_the_settings(
-    demo: House, visit: Visit
+    demo: AppServer, visit: Visit
 ) -> None:
-    desk = await visit(demo)
-    page, browser = desk.page, Browser()
-    await desk.context.grant_permissions(["notifications"], origin=demo.base)
+    app = await visit(demo)
+    page, browser = app.page, Browser()
+    await app.context.grant_permissions(["notifications"], origin=demo.base)
     async with PushService() as push:
         keys = browser.subscription(push.endpoint())
         await page.add_init_script(f"{SUBSCRIBED}({json.dumps(keys)})")
@@ -199,7 +199,7 @@ async def test_U119_push_is_turned_on_changed_tested_and_turned_off_in_the_setti
         push.answer = lambda: "500 Broken"
         await page.get_by_role("button", name="Send a test").click()
         await expect(page.get_by_role("alert")).to_contain_text("answered with status 500")
-        desk.errors.clear()  # Chromium reports the status 503.
+        app.errors.clear()  # Chromium reports the status 503.
         await page.get_by_role("switch", name="Push notifications").click()
         await expect(page.get_by_role("checkbox", name="Plans")).to_have_count(0)
 
@@ -207,24 +207,24 @@ async def test_U119_push_is_turned_on_changed_tested_and_turned_off_in_the_setti
 async def test_U120_deny_in_the_notification_denies_and_review_opens_the_whole_request(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated(ASKS, limits=AT_ONCE)
-    desk = await visit(house)
-    worker = await PushedTo.by(desk)
+    server = await emulated(ASKS, limits=AT_ONCE)
+    app = await visit(server)
+    worker = await PushedTo.by(app)
     browser = Browser()
     async with PushService() as push:
-        (device,) = [each for each in await house.service.store.devices() if each.revoked is None]
+        (device,) = [each for each in await server.service.store.devices() if each.revoked is None]
         keys = browser.subscription(push.endpoint())
         target = PushTarget(device=device.id, **keys)
-        await house.service.notices.targets.put(push_id(device.id), target)
-        await desk.start("remove it")
-        await expect(desk.decision).to_be_visible()
+        await server.service.notices.targets.put(push_id(device.id), target)
+        await app.start("remove it")
+        await expect(app.decision).to_be_visible()
         await until(lambda: len(push.received) == 1, PATIENCE_S)
-        session = desk.session
+        session = app.session
         await worker.leave()
         await worker.push(browser.read(push.received[0][1]))
         shown = await worker.until_shown("Needs your approval.")
         assert shown["data"]["path"] == f"/s/{session}"
-        live = house.service.registry.sessions.loaded(session)
+        live = server.service.registry.sessions.loaded(session)
         assert live is not None
         await worker.evaluate(CLICK_DENY)
         await until(lambda: not live.transcript.pending, PATIENCE_S)

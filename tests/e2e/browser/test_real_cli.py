@@ -17,7 +17,7 @@ from fairlead.model_api.replies import reply, tool, use
 from fairlead.model_api.script import when
 from tests.e2e.browser.background_state import expect_background
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.real_house import Real, real, write_the_plan
+from tests.e2e.browser.real_cli_server import Real, real, write_the_plan
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
 __all__ = ["real"]
@@ -31,57 +31,57 @@ PICTURE = base64.b64decode(
 async def test_an_answer_streams_while_the_model_still_speaks(real: Real, visit: Visit) -> None:
     gate = Gate()
     there = await real(reply("First half. **Second** half.").but(hold=gate, hold_after=1))
-    desk = await visit(there.house)
-    await desk.start("speak")
-    await desk.expect_words("First half.")
-    await expect(desk.transcript.get_by_text("Second")).to_have_count(0)
-    await expect(desk.stop_button).to_be_visible()
+    app = await visit(there.server)
+    await app.start("speak")
+    await app.expect_words("First half.")
+    await expect(app.transcript.get_by_text("Second")).to_have_count(0)
+    await expect(app.stop_button).to_be_visible()
     gate.open()
-    await expect(desk.transcript.locator("strong", has_text="Second")).to_be_visible()
-    await desk.expect_rest()
+    await expect(app.transcript.locator("strong", has_text="Second")).to_be_visible()
+    await app.expect_rest()
     assert '"speak"' in there.heard()
 
 
 async def test_an_approved_command_runs_and_its_output_is_shown(real: Real, visit: Visit) -> None:
     there = await real()
     there.model.push(use("Bash", command=f"{there.program()} now"), reply("It ran."))
-    desk = await visit(there.house)
-    await desk.start("run it")
-    await expect(desk.decision).to_contain_text("./tool.sh now")
+    app = await visit(there.server)
+    await app.start("run it")
+    await expect(app.decision).to_contain_text("./tool.sh now")
     assert not (there.project / "ran.txt").exists()
-    await desk.decide("Allow once")
-    await desk.expect_words("It ran.")
-    card = desk.card(re.compile("tool.sh now"))
+    await app.decide("Allow once")
+    await app.expect_words("It ran.")
+    card = app.card(re.compile("tool.sh now"))
     await expect(card).to_be_visible()
     assert (there.project / "ran.txt").read_text() == "ran now\n"
     assert there.last_result() == "ran now"
-    await desk.expect_rest()
+    await app.expect_rest()
 
 
 async def test_an_edited_command_is_the_one_that_runs(real: Real, visit: Visit) -> None:
     there = await real()
     there.model.push(use("Bash", command=f"{there.program()} danger"), reply("Tamed."))
-    desk = await visit(there.house)
-    await desk.start("run it")
-    await desk.decide("Modify…")
-    await desk.decision.get_by_role("textbox", name="command").fill("./tool.sh gently")
-    await desk.decide("Allow modified")
-    await desk.expect_words("Tamed.")
+    app = await visit(there.server)
+    await app.start("run it")
+    await app.decide("Modify…")
+    await app.decision.get_by_role("textbox", name="command").fill("./tool.sh gently")
+    await app.decide("Allow modified")
+    await app.expect_words("Tamed.")
     assert (there.project / "ran.txt").read_text() == "ran gently\n"
     assert there.last_result() == "ran gently"
-    await expect(desk.transcript).to_contain_text("gently")
+    await expect(app.transcript).to_contain_text("gently")
 
 
 async def test_a_denial_reaches_the_model_in_the_persons_words(real: Real, visit: Visit) -> None:
     there = await real()
     there.model.push(use("Bash", command=there.program()), reply("As you wish."))
-    desk = await visit(there.house)
-    await desk.start("run it")
-    await desk.decide("Deny with reason…")
-    await desk.decision.get_by_role("textbox").fill("Read it to me first.")
-    await desk.decide("Deny")
-    await desk.expect_words("As you wish.")
-    await expect(desk.transcript).to_contain_text("Read it to me first.")
+    app = await visit(there.server)
+    await app.start("run it")
+    await app.decide("Deny with reason…")
+    await app.decision.get_by_role("textbox").fill("Read it to me first.")
+    await app.decide("Deny")
+    await app.expect_words("As you wish.")
+    await expect(app.transcript).to_contain_text("Read it to me first.")
     assert "Read it to me first." in there.last_result()
     assert there.model.requests[-1].tool_results[-1].is_error
     assert not (there.project / "ran.txt").exists()
@@ -94,14 +94,14 @@ async def test_questions_are_answered_by_choice_and_in_own_words(real: Real, vis
         {"question": "Which ones?", "header": "Many", "options": options, "multiSelect": True},
     ]
     there = await real(use("AskUserQuestion", questions=questions), reply("Noted."))
-    desk = await visit(there.house)
-    await desk.start("ask me")
-    await desk.decision.get_by_role("radio", name=re.compile("^Blue")).check()
-    await desk.decide("Next")
-    await desk.decision.get_by_role("checkbox", name=re.compile("^Red")).check()
-    await desk.decision.get_by_label("Other").fill("Mauve")
-    await desk.decide("Submit answers")
-    await desk.expect_words("Noted.")
+    app = await visit(there.server)
+    await app.start("ask me")
+    await app.decision.get_by_role("radio", name=re.compile("^Blue")).check()
+    await app.decide("Next")
+    await app.decision.get_by_role("checkbox", name=re.compile("^Red")).check()
+    await app.decision.get_by_label("Other").fill("Mauve")
+    await app.decide("Submit answers")
+    await app.expect_words("Noted.")
     assert '"Which?"="Blue"' in there.last_result()
     assert '"Which ones?"="Red, Mauve"' in there.last_result()
 
@@ -115,21 +115,21 @@ async def test_a_plan_is_read_sent_back_with_a_comment_and_then_approved(
         use("ExitPlanMode"),
         reply("Off I go."),
     )
-    desk = await visit(there.house)
-    await desk.start("plan it", Mode="plan")
-    await expect(desk.decision).to_contain_text("Measure twice")
-    await desk.decision.get_by_role("button", name=re.compile("^Comment on line")).last.click()
-    await desk.decision.get_by_role("textbox", name=re.compile("^Comment on")).fill("Thrice!")
-    await desk.decide("Request changes with 1 comment")
-    await expect(desk.transcript).to_contain_text("Thrice!")
-    await desk.decide("Approve")
-    await desk.expect_words("Off I go.")
+    app = await visit(there.server)
+    await app.start("plan it", Mode="plan")
+    await expect(app.decision).to_contain_text("Measure twice")
+    await app.decision.get_by_role("button", name=re.compile("^Comment on line")).last.click()
+    await app.decision.get_by_role("textbox", name=re.compile("^Comment on")).fill("Thrice!")
+    await app.decide("Request changes with 1 comment")
+    await expect(app.transcript).to_contain_text("Thrice!")
+    await app.decide("Approve")
+    await app.expect_words("Off I go.")
     sent_back, approved = (there.model.requests[at].tool_results[-1] for at in (2, 3))
     assert "Thrice!" in sent_back.text
     assert sent_back.is_error
     assert not approved.is_error
     await expect(
-        desk.page.get_by_role("button", name=re.compile("^Permission mode: ?Ask"))
+        app.page.get_by_role("button", name=re.compile("^Permission mode: ?Ask"))
     ).to_be_visible()
 
 
@@ -138,29 +138,29 @@ async def test_escape_stops_the_turn_and_the_session_goes_on(real: Real, visit: 
     there = await real(
         reply("A long story that never ends.").but(hold=gate, hold_after=1), reply("Listening.")
     )
-    desk = await visit(there.house)
-    await desk.start("tell me")
-    await desk.expect_words("A long story")
-    await desk.page.keyboard.press("Escape")
-    await desk.expect_words(re.compile("[Ss]topped|[Ii]nterrupted"))
-    await desk.expect_rest()
+    app = await visit(there.server)
+    await app.start("tell me")
+    await app.expect_words("A long story")
+    await app.page.keyboard.press("Escape")
+    await app.expect_words(re.compile("[Ss]topped|[Ii]nterrupted"))
+    await app.expect_rest()
     gate.open()
-    await desk.say("something else")
-    await desk.expect_words("Listening.")
+    await app.say("something else")
+    await app.expect_words("Listening.")
     assert "interrupted by user" in there.heard()
-    await expect(desk.transcript.get_by_text("never ends")).to_have_count(0)
+    await expect(app.transcript.get_by_text("never ends")).to_have_count(0)
 
 
 async def test_an_ended_session_is_resumed_with_all_it_knew(real: Real, visit: Visit) -> None:
     there = await real(reply("Noted: teal."), reply("It was teal."))
-    desk = await visit(there.house)
-    await desk.start("my colour is teal")
-    await desk.expect_words("Noted: teal.")
-    await desk.expect_rest()
-    await desk.more("Stop process")
-    await expect(desk.composer).to_have_attribute("placeholder", re.compile("resume"))
-    await desk.say("which colour?")
-    await desk.expect_words("It was teal.")
+    app = await visit(there.server)
+    await app.start("my colour is teal")
+    await app.expect_words("Noted: teal.")
+    await app.expect_rest()
+    await app.more("Stop process")
+    await expect(app.composer).to_have_attribute("placeholder", re.compile("resume"))
+    await app.say("which colour?")
+    await app.expect_words("It was teal.")
     assert "my colour is teal" in there.heard()
     assert "Noted: teal." in there.heard()
     assert len(there.transcripts()) == 1
@@ -168,37 +168,37 @@ async def test_an_ended_session_is_resumed_with_all_it_knew(real: Real, visit: V
 
 async def test_a_fork_goes_its_own_way(real: Real, visit: Visit) -> None:
     there = await real(reply("Begun."), reply("Left."), reply("Right."))
-    desk = await visit(there.house)
-    await desk.start("begin")
-    await desk.expect_words("Begun.")
-    await desk.expect_rest()
-    first = desk.page.url
-    await desk.fork()
-    await desk.expect_words("Begun.")
-    await desk.say("go left")
-    await desk.expect_words("Left.")
-    await desk.expect_rest()
+    app = await visit(there.server)
+    await app.start("begin")
+    await app.expect_words("Begun.")
+    await app.expect_rest()
+    first = app.page.url
+    await app.fork()
+    await app.expect_words("Begun.")
+    await app.say("go left")
+    await app.expect_words("Left.")
+    await app.expect_rest()
     assert "Begun." in there.heard()
-    await desk.page.goto(first)
-    await desk.expect_words("Begun.")
-    await expect(desk.transcript.get_by_text("Left.")).to_have_count(0)
-    await desk.say("go right")
-    await desk.expect_words("Right.")
+    await app.page.goto(first)
+    await app.expect_words("Begun.")
+    await expect(app.transcript.get_by_text("Left.")).to_have_count(0)
+    await app.say("go right")
+    await app.expect_words("Right.")
     assert "go left" not in there.heard()
 
 
 async def test_a_picture_is_shown_and_the_model_gets_its_bytes(real: Real, visit: Visit) -> None:
     there = await real(reply("Hello."), reply("I see a pixel."))
-    desk = await visit(there.house)
-    await desk.start("hello")
-    await desk.expect_words("Hello.")
+    app = await visit(there.server)
+    await app.start("hello")
+    await app.expect_words("Hello.")
     picture = {"name": "dot.png", "mimeType": "image/png", "buffer": PICTURE}
-    await desk.page.locator("input[type=file]").set_input_files(picture)  # type: ignore[arg-type]
-    attached = desk.page.get_by_role("list", name="Attachments")
+    await app.page.locator("input[type=file]").set_input_files(picture)  # type: ignore[arg-type]
+    attached = app.page.get_by_role("list", name="Attachments")
     await expect(attached).to_contain_text(re.compile(r"dot\.png.*B", re.S))
-    await desk.say("what is it?")
-    await desk.expect_words("I see a pixel.")
-    shown = desk.transcript.get_by_role("img", name=re.compile("Attachment|dot.png"))
+    await app.say("what is it?")
+    await app.expect_words("I see a pixel.")
+    shown = app.transcript.get_by_role("img", name=re.compile("Attachment|dot.png"))
     await expect(shown.first).to_be_visible()
     content = there.model.requests[-1].messages[-1]["content"]
     (image,) = [block for block in content if block["type"] == "image"]
@@ -209,18 +209,18 @@ async def test_a_slash_command_is_completed_and_answered_by_the_cli(
     real: Real, visit: Visit
 ) -> None:
     there = await real(reply("Hello."))
-    desk = await visit(there.house)
-    await desk.start("hello")
-    await desk.expect_words("Hello.")
-    await desk.expect_rest()
-    await desk.composer.press_sequentially("/conte")
-    offered = desk.page.get_by_role("listbox", name="Commands")
+    app = await visit(there.server)
+    await app.start("hello")
+    await app.expect_words("Hello.")
+    await app.expect_rest()
+    await app.composer.press_sequentially("/conte")
+    offered = app.page.get_by_role("listbox", name="Commands")
     await expect(offered.get_by_role("option").first).to_contain_text("/context")
-    await desk.composer.press("Tab")
-    await expect(desk.composer).to_have_value("/context ")
+    await app.composer.press("Tab")
+    await expect(app.composer).to_have_value("/context ")
     before = len(there.model.requests)
-    await desk.composer.press("Enter")
-    output = desk.card("Output of /context")
+    await app.composer.press("Enter")
+    output = app.card("Output of /context")
     await expect(output).to_contain_text("Context Usage")
     assert len(there.model.requests) == before
 
@@ -233,25 +233,25 @@ async def test_a_lost_connection_and_a_reload_lose_and_double_nothing(
         reply("One two three four five.").but(hold=gates[0], hold_after=1),
         reply("Six seven eight nine ten.").but(hold=gates[1], hold_after=1),
     )
-    desk = await visit(there.house, role=None)
-    await desk.context.add_init_script(KEEP_SOCKETS)
-    await desk.sign_in()
-    await desk.start("count")
-    await desk.expect_words(re.compile("^One two"))
-    await desk.page.evaluate("sockets.at(-1).close()")
+    app = await visit(there.server, role=None)
+    await app.context.add_init_script(KEEP_SOCKETS)
+    await app.sign_in()
+    await app.start("count")
+    await app.expect_words(re.compile("^One two"))
+    await app.page.evaluate("sockets.at(-1).close()")
     gates[0].open()
-    await desk.expect_words("One two three four five.")
-    await desk.say("go on")
-    await desk.expect_words(re.compile("^Six seven"))
-    await desk.page.reload()
-    await desk.expect_words(re.compile("^Six seven"))
+    await app.expect_words("One two three four five.")
+    await app.say("go on")
+    await app.expect_words(re.compile("^Six seven"))
+    await app.page.reload()
+    await app.expect_words(re.compile("^Six seven"))
     gates[1].open()
-    await desk.expect_words("Six seven eight nine ten.")
-    await desk.expect_rest()
+    await app.expect_words("Six seven eight nine ten.")
+    await app.expect_rest()
     for words in ("One two", "Six seven"):
-        await expect(desk.transcript.get_by_text(words)).to_have_count(1)
+        await expect(app.transcript.get_by_text(words)).to_have_count(1)
     for words in ("count", "go on"):
-        await expect(desk.transcript.get_by_text(words, exact=True)).to_have_count(1)
+        await expect(app.transcript.get_by_text(words, exact=True)).to_have_count(1)
     assert len(there.model.requests) == 2
 
 
@@ -270,18 +270,18 @@ async def test_a_background_agent_leaves_the_turn_to_the_user_and_its_end_is_sho
         reply("Four."),
         reply("The agent has ended."),
     )
-    desk = await visit(there.house)
-    await desk.start("begin")
-    await desk.expect_words("What else?")
-    await expect_background(desk, "begin", 1)
-    await desk.say("two and two?")
-    await desk.expect_words("Four.")
-    await expect_background(desk, "begin", 1)
+    app = await visit(there.server)
+    await app.start("begin")
+    await app.expect_words("What else?")
+    await expect_background(app, "begin", 1)
+    await app.say("two and two?")
+    await app.expect_words("Four.")
+    await expect_background(app, "begin", 1)
     gate.open()
-    await desk.expect_words("The agent has ended.")
-    await expect_background(desk, "begin", 0)
-    await expect(desk.card(re.compile("Look around"))).to_contain_text("finished")
-    await expect(desk.transcript.get_by_text("after background task “Look around”")).to_be_visible()
+    await app.expect_words("The agent has ended.")
+    await expect_background(app, "begin", 0)
+    await expect(app.card(re.compile("Look around"))).to_contain_text("finished")
+    await expect(app.transcript.get_by_text("after background task “Look around”")).to_be_visible()
 
 
 async def test_a_background_command_that_fails_says_so_in_its_card(
@@ -296,15 +296,15 @@ async def test_a_background_command_that_fails_says_so_in_its_card(
         reply("It runs."),
         reply("The server has stopped."),
     )
-    desk = await visit(there.house)
-    await desk.start("serve")
-    await desk.decide("Allow once")
-    await desk.expect_words("It runs.")
-    await expect_background(desk, "serve", 1)
+    app = await visit(there.server)
+    await app.start("serve")
+    await app.decide("Allow once")
+    await app.expect_words("It runs.")
+    await expect_background(app, "serve", 1)
     (there.project / "go").touch()
-    card = desk.card(re.compile("serve.sh"))
+    card = app.card(re.compile("serve.sh"))
     await expect(card).to_contain_text("exit code 3")
-    await desk.expect_words("The server has stopped.")
+    await app.expect_words("The server has stopped.")
     await card.get_by_role("button", name=re.compile("^Bash")).first.click()
     await card.get_by_role("button", name="Show output").click()
     await expect(card).to_contain_text("bye")

@@ -6,7 +6,7 @@ from playwright.async_api import expect
 
 from fairlead.model_api.replies import reply, use
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.real_house import Real, real
+from tests.e2e.browser.real_cli_server import Real, real
 from tests.git.repositories import new_repository
 
 __all__ = ["real"]
@@ -30,16 +30,16 @@ async def test_U92_a_review_of_12_comments_in_5_files_reaches_the_model_whole_an
         use("Edit", file_path=target, old_string="P0 L4", new_string="better"),
         reply("Reviewed."),
     )
-    desk = await visit(there.house)
-    await desk.start("hello", Mode="acceptEdits")
+    app = await visit(there.server)
+    await app.start("hello", Mode="acceptEdits")
     # The real CLI may take long to start on a busy machine.
-    await expect(desk.transcript.get_by_text("Ready.").last).to_be_visible(timeout=120_000)
-    await desk.expect_rest()
+    await expect(app.transcript.get_by_text("Ready.").last).to_be_visible(timeout=120_000)
+    await app.expect_rest()
     for name in FILES:
         path = there.project / name
         path.write_text(path.read_text().upper())
-    await desk.more("Changes")
-    main = desk.page.get_by_role("main")
+    await app.more("Changes")
+    main = app.page.get_by_role("main")
     expected: list[str] = []
     for number, lines in LINES.items():
         await main.get_by_role("button", name=f"part{number}.txt, modified").click()

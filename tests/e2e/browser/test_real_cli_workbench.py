@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from fairlead.model_api.replies import reply, use
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.real_house import Real, real
+from tests.e2e.browser.real_cli_server import Real, real
 from tests.git.repositories import git, repository_with_author
 
 __all__ = ["real"]
@@ -24,21 +24,21 @@ async def test_U109_the_real_cli_works_in_the_worktree_and_its_change_is_merged(
         use("Write", file_path=str(tree / "new.txt"), content="from the worktree\n"),
         reply("Written."),
     )
-    desk = await visit(there.house)
-    dialog = await desk.open_new_session()
+    app = await visit(there.server)
+    dialog = await app.open_new_session()
     await dialog.get_by_label(re.compile("^First message")).fill("write it")
     await dialog.get_by_role("checkbox", name=re.compile("own worktree")).check()
     await dialog.get_by_role("button", name="Start").click()
-    await expect(desk.page.get_by_role("region", name="Worktree")).to_be_visible()
-    await expect(desk.card(re.compile("new.txt"))).to_be_visible(timeout=120_000)
-    await desk.decide("Allow once")
-    await desk.expect_words("Written.")
-    await desk.expect_rest()
+    await expect(app.page.get_by_role("region", name="Worktree")).to_be_visible()
+    await expect(app.card(re.compile("new.txt"))).to_be_visible(timeout=120_000)
+    await app.decide("Allow once")
+    await app.expect_words("Written.")
+    await app.expect_rest()
     assert str(tree) in there.heard(0) + str(there.model.requests[0].body)
     assert not (project / "new.txt").exists()
-    section = desk.page.get_by_role("region", name="Worktree")
+    section = app.page.get_by_role("region", name="Worktree")
     await section.get_by_role("button", name="Merge…").click()
-    merge = desk.page.get_by_role("dialog", name="Merge worktree")
+    merge = app.page.get_by_role("dialog", name="Merge worktree")
     await expect(merge.get_by_role("list", name="Uncommitted files")).to_contain_text("new.txt")
     await merge.get_by_role("checkbox", name=re.compile("^Rebase")).check()
     await merge.get_by_role("button", name="Rebase", exact=True).click()
@@ -62,33 +62,33 @@ async def test_U112_the_real_cli_rewinds_files_and_conversation_and_nothing_else
         use("Write", file_path=str(there.project / "made.txt"), content="made\n"),
         reply("Changed."),
     )
-    desk = await visit(there.house)
-    await desk.start("hello")
-    await desk.expect_words("Hello.")
-    await desk.expect_rest()
-    await desk.say("change it")
-    await desk.decide("Allow once")
-    await desk.decide("Allow once")
-    await desk.expect_words("Changed.")
-    await desk.expect_rest()
+    app = await visit(there.server)
+    await app.start("hello")
+    await app.expect_words("Hello.")
+    await app.expect_rest()
+    await app.say("change it")
+    await app.decide("Allow once")
+    await app.decide("Allow once")
+    await app.expect_words("Changed.")
+    await app.expect_rest()
     kept.write_text("mine, and changed by hand\n")
     (there.project / "later.txt").write_text("made by hand\n")
-    prompt = desk.transcript.get_by_role("article").filter(has_text="change it").first
+    prompt = app.transcript.get_by_role("article").filter(has_text="change it").first
     await prompt.hover()
     await prompt.get_by_role("button", name="Message actions").click()
-    await desk.page.get_by_role("menuitem", name="Rewind to here").click()
-    dialog = desk.page.get_by_role("dialog", name="Rewind")
+    await app.page.get_by_role("menuitem", name="Rewind to here").click()
+    dialog = app.page.get_by_role("dialog", name="Rewind")
     files = dialog.get_by_role("region", name="Files")
     await expect(files).to_contain_text("notes.txt")
     await expect(files).to_contain_text("made.txt")
     await expect(files).to_contain_text(re.compile(r"\+\d+\s+−\d+"))
     assert notes.read_text() == "two\nthree\n"  # The preview changes nothing.
-    before = desk.page.url
+    before = app.page.url
     await dialog.get_by_role("button", name="Restore both").click()
-    await expect(desk.page).not_to_have_url(before)
-    await expect(desk.composer).to_have_value("change it")
-    await desk.expect_words("Hello.")
-    await expect(desk.transcript.get_by_text("Changed.")).to_have_count(0)
+    await expect(app.page).not_to_have_url(before)
+    await expect(app.composer).to_have_value("change it")
+    await app.expect_words("Hello.")
+    await expect(app.transcript.get_by_text("Changed.")).to_have_count(0)
     assert notes.read_text() == "one\n"
     assert not (there.project / "made.txt").exists()
     assert kept.read_text() == "mine, and changed by hand\n"

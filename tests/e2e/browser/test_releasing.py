@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
+from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.conftest import Visit
-from tests.e2e.browser.desk import Desk
 from tests.e2e.browser.flooded import Flooded, open_flooded
 
 ITEMS = int(os.environ.get("FAIRLEAD_RELEASE_ITEMS", "2400"))
@@ -77,17 +77,17 @@ async def flooded(tmp_path: Path) -> AsyncIterator[Flooded]:
         yield flooded
 
 
-async def _at_start(flooded: Flooded, visit: Visit) -> Desk:
+async def _at_start(flooded: Flooded, visit: Visit) -> AppPage:
     """A page that has loaded a whole conversation, at its start."""
     session = await flooded.session(f"items {ITEMS}")
-    desk = await visit(flooded.house)
-    desk.page.set_default_timeout(PATIENCE_MS)
-    await desk.page.goto(f"{flooded.house.base}/s/{session}")
-    await desk.expect_words(f"Answer {ITEMS - 2} with")
-    print(f"at the end, {await desk.page.evaluate(NODES)} nodes")  # noqa: T201
-    await desk.page.evaluate(TO_START)
-    await expect(desk.transcript.get_by_text("Answer 0 with")).to_be_visible()
-    return desk
+    app = await visit(flooded.server)
+    app.page.set_default_timeout(PATIENCE_MS)
+    await app.page.goto(f"{flooded.server.base}/s/{session}")
+    await app.expect_words(f"Answer {ITEMS - 2} with")
+    print(f"at the end, {await app.page.evaluate(NODES)} nodes")  # noqa: T201
+    await app.page.evaluate(TO_START)
+    await expect(app.transcript.get_by_text("Answer 0 with")).to_be_visible()
+    return app
 
 
 async def _released(page: Page) -> int:
@@ -98,21 +98,21 @@ async def _released(page: Page) -> int:
 async def test_U145_few_items_are_held_after_scrolling_through_a_long_conversation_and_back(
     flooded: Flooded, visit: Visit
 ) -> None:
-    desk = await _at_start(flooded, visit)
-    await desk.page.get_by_role("button", name="Jump to latest").click()
-    await desk.expect_words(f"Answer {ITEMS - 2} with")
-    await desk.page.wait_for_function(
+    app = await _at_start(flooded, visit)
+    await app.page.get_by_role("button", name="Jump to latest").click()
+    await app.expect_words(f"Answer {ITEMS - 2} with")
+    await app.page.wait_for_function(
         f"() => ({OLDER})() >= {ITEMS - MOST_HELD}", timeout=PATIENCE_MS
     )
-    held = ITEMS + 1 - await desk.page.evaluate(OLDER)  # The prompt is an item too.
-    nodes = await desk.page.evaluate(NODES)
+    held = ITEMS + 1 - await app.page.evaluate(OLDER)  # The prompt is an item too.
+    nodes = await app.page.evaluate(NODES)
     print(f"{held} of {ITEMS} items and {nodes} nodes are held")  # noqa: T201
     assert PAGE <= held <= MOST_HELD
     assert nodes <= MOST_NODES
     # What was dropped comes back.
-    await desk.transcript.hover()
-    await desk.page.mouse.wheel(0, -1e6)
-    await desk.page.wait_for_function(
+    await app.transcript.hover()
+    await app.page.mouse.wheel(0, -1e6)
+    await app.page.wait_for_function(
         f"(was) => ({OLDER})() >= 0 && ({OLDER})() < was", arg=ITEMS + 1 - held
     )
 
@@ -120,12 +120,12 @@ async def test_U145_few_items_are_held_after_scrolling_through_a_long_conversati
 async def test_U145_nothing_moves_while_items_above_are_dropped(
     flooded: Flooded, visit: Visit
 ) -> None:
-    desk = await _at_start(flooded, visit)
-    await desk.transcript.evaluate("(log) => (log.scrollTop = log.scrollHeight * 0.8)")
-    await desk.page.evaluate(ANCHOR)
-    assert await desk.page.evaluate(OLDER) == 0
-    older = await _released(desk.page)
-    await desk.page.wait_for_function("() => window.__anchor.frames > 60")
-    anchor = await desk.page.evaluate("() => window.__anchor")
+    app = await _at_start(flooded, visit)
+    await app.transcript.evaluate("(log) => (log.scrollTop = log.scrollHeight * 0.8)")
+    await app.page.evaluate(ANCHOR)
+    assert await app.page.evaluate(OLDER) == 0
+    older = await _released(app.page)
+    await app.page.wait_for_function("() => window.__anchor.frames > 60")
+    anchor = await app.page.evaluate("() => window.__anchor")
     print(f"{older} of {ITEMS} items were dropped; {anchor}")  # noqa: T201
     assert anchor["moved"] <= 1.0

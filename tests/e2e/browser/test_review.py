@@ -7,11 +7,11 @@ from typing import Any
 
 from playwright.async_api import Locator, expect
 
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.axe import Report
-from tests.e2e.browser.cable import NAME, open_cable
 from tests.e2e.browser.conftest import Emulated, Visit
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House
+from tests.e2e.browser.cuttable_proxy import NAME, open_cuttable_proxy
 from tests.e2e.browser.picture_bytes import PICTURE
 from tests.e2e.browser.scripts import say, scene, use
 from tests.git.repositories import commit_all, git, new_repository
@@ -19,9 +19,9 @@ from tests.git.repositories import commit_all, git, new_repository
 LONG = "".join(f"line {number}\n" for number in range(1, 200))
 
 
-async def reviewed(emulated: Emulated, **options: Any) -> House:
+async def reviewed(emulated: Emulated, **options: Any) -> AppServer:
     """A house with a repository; its agent edits a file, and answers a review by another edit."""
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "work",
@@ -37,17 +37,17 @@ async def reviewed(emulated: Emulated, **options: Any) -> House:
         ],
         **options,
     )
-    new_repository(house.project, {"src/app.py": LONG, "README.md": "hello\n"})
-    return house
+    new_repository(server.project, {"src/app.py": LONG, "README.md": "hello\n"})
+    return server
 
 
-async def open_changes(desk: Desk) -> str:
-    await desk.start("work", Mode="acceptEdits")
-    await desk.expect_words("Done.")
-    await desk.expect_rest()
-    session = desk.session
-    await desk.more("Changes")
-    await expect(desk.page.get_by_role("heading", name="Changes")).to_be_visible()
+async def open_changes(app: AppPage) -> str:
+    await app.start("work", Mode="acceptEdits")
+    await app.expect_words("Done.")
+    await app.expect_rest()
+    session = app.session
+    await app.more("Changes")
+    await expect(app.page.get_by_role("heading", name="Changes")).to_be_visible()
     return session
 
 
@@ -61,10 +61,10 @@ async def comment_on(main: Locator, line: str, text: str) -> None:
 async def test_U91_comments_are_written_on_lines_and_kept_across_reloads_and_devices(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await reviewed(emulated)
-    desk = await visit(house)
-    session = await open_changes(desk)
-    main = desk.page.get_by_role("main")
+    server = await reviewed(emulated)
+    app = await visit(server)
+    session = await open_changes(app)
+    main = app.page.get_by_role("main")
     await main.get_by_role("button", name="app.py, modified").click()
     await comment_on(main, "line 50", "Say 50 in digits.")
     # A range, by the buttons of the form.
@@ -72,21 +72,21 @@ async def test_U91_comments_are_written_on_lines_and_kept_across_reloads_and_dev
     await main.get_by_role("button", name="Add line below").click()
     field = main.get_by_role("textbox", name="Comment on lines 52–53")
     await field.fill("Half a thought")
-    await desk.page.reload()
+    await app.page.reload()
     await expect(main.get_by_role("article")).to_contain_text("Say 50 in digits.")
     # What was typed and not saved is still there.
     await main.get_by_role("button", name="Comment on line 52", exact=True).click()
     await expect(main.get_by_role("textbox", name="Comment on line 52")).to_have_value(
         "Half a thought"
     )
-    await desk.page.keyboard.press("Escape")
+    await app.page.keyboard.press("Escape")
     card = main.get_by_role("article").filter(has_text="Say 50")
     await card.get_by_role("button", name="Edit").click()
     await main.get_by_role("textbox", name="Comment on line 50").fill("Write 50.")
-    await desk.page.keyboard.press("Control+Enter")
+    await app.page.keyboard.press("Control+Enter")
     await expect(main.get_by_role("article")).to_contain_text("Write 50.")
-    phone = await visit(house, phone=True)
-    await phone.page.goto(f"{house.base}/s/{session}/changes?review=1")
+    phone = await visit(server, phone=True)
+    await phone.page.goto(f"{server.base}/s/{session}/changes?review=1")
     there = phone.page.get_by_role("main").get_by_role("article")
     await expect(there).to_contain_text("Write 50.")
     # A change on one device appears on the other.
@@ -97,23 +97,23 @@ async def test_U91_comments_are_written_on_lines_and_kept_across_reloads_and_dev
 async def test_U91_a_late_answer_closes_only_the_form_that_it_belongs_to(
     emulated: Emulated, visit: Visit
 ) -> None:
-    async with open_cable(await reviewed(emulated, names=(NAME,))) as cable:
-        desk = await visit(cable.house)
-        await open_changes(desk)
-        main = desk.page.get_by_role("main")
+    async with open_cuttable_proxy(await reviewed(emulated, names=(NAME,))) as proxy:
+        app = await visit(proxy.server)
+        await open_changes(app)
+        main = app.page.get_by_role("main")
         await main.get_by_role("button", name="app.py, modified").click()
         await main.get_by_role("button", name="Comment on line 50", exact=True).click()
         await main.get_by_role("textbox", name="Comment on line 50", exact=True).fill("Why?")
-        cable.cut()
-        lost = desk.page.get_by_role("status").filter(has_text="Offline. Retrying")
+        proxy.cut()
+        lost = app.page.get_by_role("status").filter(has_text="Offline. Retrying")
         await expect(lost).to_be_visible()
         await main.get_by_role("button", name="Save comment").click()
         await expect(lost).to_contain_text("1 message will be sent")
         await main.get_by_role("button", name="Comment on line 51", exact=True).click()
         second = main.get_by_role("textbox", name="Comment on line 51", exact=True)
         await second.fill("And here?")
-        cable.mend()
-        await desk.retry_connection()
+        proxy.restore()
+        await app.retry_connection()
         await expect(main.get_by_role("article").filter(has_text="Why?")).to_be_visible()
         await expect(lost).to_have_count(0)
         await expect(second).to_have_value("And here?")
@@ -125,10 +125,10 @@ async def test_U91_a_late_answer_closes_only_the_form_that_it_belongs_to(
 async def test_U92_a_review_is_sent_as_one_message_and_says_which_lines_changed(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await reviewed(emulated)
-    desk = await visit(house)
-    session = await open_changes(desk)
-    main = desk.page.get_by_role("main")
+    server = await reviewed(emulated)
+    app = await visit(server)
+    session = await open_changes(app)
+    main = app.page.get_by_role("main")
     await main.get_by_role("button", name="app.py, modified").click()
     await comment_on(main, "line 50", "Only the word.")
     await comment_on(main, "line 53", "@README.md /clear stays text.")
@@ -136,7 +136,7 @@ async def test_U92_a_review_is_sent_as_one_message_and_says_which_lines_changed(
     await comment_on(main, "line 1", "Why print?")
     await main.get_by_role("button", name="Review (3)").click()
     report = Report()
-    await report.look(desk, "review")
+    await report.look(app, "review")
     report.check()
     await main.get_by_role("textbox", name="Message above the comments").fill("Please fix these.")
     await main.get_by_role("button", name="Send 3 comments in 2 files").click()
@@ -147,30 +147,30 @@ async def test_U92_a_review_is_sent_as_one_message_and_says_which_lines_changed(
     done = articles.filter(has_text="Only the word.")
     await done.get_by_role("button", name="Resolve").click()
     await expect(main.get_by_text("1 resolved comment")).to_be_visible()
-    await desk.page.goto(f"{house.base}/s/{session}")
-    await desk.expect_words("Reviewed.")
-    await desk.expect_words("Code review: 3 comments in 2 files.")
-    prompt = desk.transcript.get_by_text(re.compile("@README.md /clear stays text"))
+    await app.page.goto(f"{server.base}/s/{session}")
+    await app.expect_words("Reviewed.")
+    await app.expect_words("Code review: 3 comments in 2 files.")
+    prompt = app.transcript.get_by_text(re.compile("@README.md /clear stays text"))
     await expect(prompt.first).to_be_visible()
 
 
 async def test_U93_a_review_is_written_and_sent_on_a_phone_and_by_keyboard(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await reviewed(emulated)
-    desk = await visit(house, phone=True)
-    await open_changes(desk)
-    main = desk.page.get_by_role("main")
+    server = await reviewed(emulated)
+    app = await visit(server, phone=True)
+    await open_changes(app)
+    main = app.page.get_by_role("main")
     await main.get_by_role("button", name="app.py, modified").click()
     number = main.get_by_role("button", name="Comment on line 50 (before)")
     await number.focus()
-    await desk.page.keyboard.press("ArrowDown")
+    await app.page.keyboard.press("ArrowDown")
     await expect(main.get_by_role("button", name="Comment on line 50", exact=True)).to_be_focused()
-    await desk.page.keyboard.press("Enter")
-    await desk.page.keyboard.type("By keyboard")
-    await desk.page.keyboard.press("Control+Enter")
+    await app.page.keyboard.press("Enter")
+    await app.page.keyboard.type("By keyboard")
+    await app.page.keyboard.press("Control+Enter")
     await expect(main.get_by_role("article")).to_contain_text("By keyboard")
-    width = await desk.page.evaluate("document.documentElement.scrollWidth")
+    width = await app.page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
     await main.get_by_role("button", name="Review (1)").tap()
     await main.get_by_role("button", name="Send 1 comment in 1 file").tap()
@@ -180,10 +180,10 @@ async def test_U93_a_review_is_written_and_sent_on_a_phone_and_by_keyboard(
 async def test_U94_gaps_between_changes_are_filled_one_at_a_time(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await reviewed(emulated)
-    desk = await visit(house)
-    await open_changes(desk)
-    main = desk.page.get_by_role("main")
+    server = await reviewed(emulated)
+    app = await visit(server)
+    await open_changes(app)
+    main = app.page.get_by_role("main")
     await main.get_by_role("button", name="app.py, modified").click()
     lines = main.get_by_role("region", name="Lines of src/app.py")
     above = lines.get_by_role("group", name="Lines 1 to 46 are not shown")
@@ -203,22 +203,22 @@ async def test_U94_gaps_between_changes_are_filled_one_at_a_time(
 async def test_U101_the_changes_stand_beside_the_conversation_on_a_wide_screen(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await reviewed(emulated)
-    desk = await visit(house)
-    await open_changes(desk)
-    main = desk.page.get_by_role("main")
+    server = await reviewed(emulated)
+    app = await visit(server)
+    await open_changes(app)
+    main = app.page.get_by_role("main")
     await main.get_by_role("button", name="app.py, modified").click()
     await main.get_by_role("button", name="Show beside conversation").click()
     beside = main.get_by_role("complementary", name="Changes")
-    await expect(desk.composer).to_be_visible()
+    await expect(app.composer).to_be_visible()
     await expect(beside.get_by_role("region", name="Lines of src/app.py")).to_contain_text("fifty")
     await comment_on(beside, "line 50", "From beside.")
     await beside.get_by_role("button", name="Review (1)").click()
     await beside.get_by_role("button", name="Send 1 comment in 1 file").click()
-    await desk.expect_words("Reviewed.")
+    await app.expect_words("Reviewed.")
     await expect(beside.get_by_role("article")).to_contain_text("Lines changed")
     report = Report()
-    await report.look(desk, "changes beside the conversation")
+    await report.look(app, "changes beside the conversation")
     report.check()
     await beside.get_by_role("button", name="Close changes").click()
     await expect(beside).to_have_count(0)
@@ -227,16 +227,16 @@ async def test_U101_the_changes_stand_beside_the_conversation_on_a_wide_screen(
 async def test_U102_images_are_shown_side_by_side_and_renames_with_both_names(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await reviewed(emulated)
-    (house.project / "a.png").write_bytes(PICTURE)
-    commit_all(house.project)
-    desk = await visit(house)
-    await open_changes(desk)
-    (house.project / "a.png").write_bytes(PICTURE + b"\0")
-    (house.project / "b.png").write_bytes(PICTURE)
-    git(house.project, "mv", "README.md", "GUIDE.md")
-    await desk.page.reload()
-    main = desk.page.get_by_role("main")
+    server = await reviewed(emulated)
+    (server.project / "a.png").write_bytes(PICTURE)
+    commit_all(server.project)
+    app = await visit(server)
+    await open_changes(app)
+    (server.project / "a.png").write_bytes(PICTURE + b"\0")
+    (server.project / "b.png").write_bytes(PICTURE)
+    git(server.project, "mv", "README.md", "GUIDE.md")
+    await app.page.reload()
+    main = app.page.get_by_role("main")
     await main.get_by_role("button", name="a.png, modified, binary").click()
     await expect(main.get_by_role("img", name="a.png before")).to_be_visible()
     await expect(main.get_by_role("img", name="a.png after")).to_be_visible()
@@ -251,7 +251,7 @@ async def test_U102_images_are_shown_side_by_side_and_renames_with_both_names(
 async def test_U103_outside_of_git_a_file_is_compared_with_what_it_was_before_the_first_edit(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated(
+    server = await emulated(
         [
             scene(
                 "work",
@@ -262,13 +262,13 @@ async def test_U103_outside_of_git_a_file_is_compared_with_what_it_was_before_th
             )
         ]
     )
-    path = house.project / "a.txt"
+    path = server.project / "a.txt"
     path.write_text(LONG)
-    desk = await visit(house)
-    await open_changes(desk)
+    app = await visit(server)
+    await open_changes(app)
     path.write_text(path.read_text().replace("line 100\n", "by a shell command\n"))
-    await desk.page.reload()
-    main = desk.page.get_by_role("main")
+    await app.page.reload()
+    main = app.page.get_by_role("main")
     await expect(main).to_contain_text("This folder is not in a git repository")
     await main.get_by_role("button", name="a.txt, modified").click()
     lines = main.get_by_role("region", name="Lines of a.txt")

@@ -6,71 +6,69 @@ import re
 
 from playwright.async_api import Locator, expect
 
-from tests.e2e.browser.conftest import Emulated, Perform, Visit
-from tests.e2e.browser.desk import Desk
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.conftest import BeginTurn, Emulated, Visit
 from tests.e2e.browser.scripts import say, scene, use
 
 
-def rewind(desk: Desk) -> Locator:
-    return desk.page.get_by_role("dialog", name="Rewind")
+def rewind(app: AppPage) -> Locator:
+    return app.page.get_by_role("dialog", name="Rewind")
 
 
-async def open_rewind(desk: Desk) -> Locator:
-    await desk.composer.focus()
-    await desk.page.keyboard.press("Escape")
-    await desk.page.keyboard.press("Escape")
-    await expect(rewind(desk)).to_be_visible()
-    return rewind(desk)
+async def open_rewind(app: AppPage) -> Locator:
+    await app.composer.focus()
+    await app.page.keyboard.press("Escape")
+    await app.page.keyboard.press("Escape")
+    await expect(rewind(app)).to_be_visible()
+    return rewind(app)
 
 
 async def test_U74_esc_esc_restores_files_and_conversation(
     emulated: Emulated, visit: Visit
 ) -> None:
     write = use("Write", file_path="{{cwd}}/notes.txt", content="new\n")
-    house = await emulated(
+    server = await emulated(
         [
             scene("hello", say("Hello.")),
             scene("change", use("Read", file_path="{{cwd}}/notes.txt"), write, say("Changed.")),
         ]
     )
-    notes = house.project / "notes.txt"
+    notes = server.project / "notes.txt"
     notes.write_text("old\n")
-    desk = await visit(house)
-    await desk.start("hello")
-    await desk.expect_words("Hello.")
-    await desk.expect_rest()
-    await desk.say("change it")
-    await desk.decide("Allow once")
-    await desk.expect_words("Changed.")
-    await desk.expect_rest()
+    app = await visit(server)
+    await app.start("hello")
+    await app.expect_words("Hello.")
+    await app.expect_rest()
+    await app.say("change it")
+    await app.decide("Allow once")
+    await app.expect_words("Changed.")
+    await app.expect_rest()
     assert notes.read_text() == "new\n"
-    dialog = await open_rewind(desk)
+    dialog = await open_rewind(app)
     await expect(dialog.get_by_role("listitem")).to_have_count(2)
     await expect(dialog.get_by_role("button", name="change it")).to_be_focused()
-    await desk.page.keyboard.press("Enter")
+    await app.page.keyboard.press("Enter")
     await expect(dialog.get_by_role("region", name="Files")).to_contain_text("notes.txt")
-    before = desk.page.url
+    before = app.page.url
     await dialog.get_by_role("button", name="Restore both").click()
-    await expect(desk.page).not_to_have_url(before)
-    await expect(desk.composer).to_have_value("change it")
-    await desk.expect_words("Hello.")
-    await expect(desk.transcript.get_by_text("Changed.")).to_have_count(0)
+    await expect(app.page).not_to_have_url(before)
+    await expect(app.composer).to_have_value("change it")
+    await app.expect_words("Hello.")
+    await expect(app.transcript.get_by_text("Changed.")).to_have_count(0)
     assert notes.read_text() == "old\n"
 
 
-async def test_U74_the_dialog_says_if_the_cli_cannot_restore_files(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await desk.composer.focus()
-    await desk.page.keyboard.press("Escape")  # A turn runs: this stops it, and opens nothing.
-    await puppet.until(
-        lambda: [
-            one for one in puppet.heard if one.get("request", {}).get("subtype") == "interrupt"
-        ]
+async def test_U74_the_dialog_says_if_the_cli_cannot_restore_files(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await app.composer.focus()
+    await app.page.keyboard.press("Escape")  # A turn runs: this stops it, and opens nothing.
+    await cli.until(
+        lambda: [one for one in cli.heard if one.get("request", {}).get("subtype") == "interrupt"]
     )
-    await puppet.finish()
-    await desk.expect_rest()
-    await expect(rewind(desk)).to_have_count(0)
-    dialog = await open_rewind(desk)
+    await cli.finish()
+    await app.expect_rest()
+    await expect(rewind(app)).to_have_count(0)
+    dialog = await open_rewind(app)
     await dialog.get_by_role("list", name="Messages").get_by_role("button").first.click()
     files = dialog.get_by_role("region", name="Files")
     await expect(files).to_contain_text(re.compile("not enabled|refused|not|No file"))
@@ -82,15 +80,15 @@ async def test_U112_a_stopped_session_says_so_and_can_be_resumed_to_restore_file
     emulated: Emulated, visit: Visit
 ) -> None:
     write = use("Write", file_path="{{cwd}}/notes.txt", content="new\n")
-    house = await emulated([scene(None, write, say("Changed."))])
-    desk = await visit(house)
-    await desk.start("change it")
-    await desk.decide("Allow once")
-    await desk.expect_words("Changed.")
-    await desk.expect_rest()
-    await desk.more("Stop process")
-    await desk.expect_state("Ended")
-    dialog = await open_rewind(desk)
+    server = await emulated([scene(None, write, say("Changed."))])
+    app = await visit(server)
+    await app.start("change it")
+    await app.decide("Allow once")
+    await app.expect_words("Changed.")
+    await app.expect_rest()
+    await app.more("Stop process")
+    await app.expect_state("Ended")
+    dialog = await open_rewind(app)
     await dialog.get_by_role("list", name="Messages").get_by_role("button").first.click()
     files = dialog.get_by_role("region", name="Files")
     await expect(files).to_contain_text("No agent is running")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.async_api import expect
 
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import PATIENCE_MS
+from tests.e2e.browser.app_page import PATIENCE_MS
+from tests.e2e.browser.conftest import BeginTurn
 
 SIZE = 60_000
 WORDS = {
@@ -34,13 +34,13 @@ WATCH = """
 """
 
 
-async def test_slow_words_do_not_keep_a_request_from_being_answered(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await desk.page.evaluate(WATCH)
+async def test_slow_words_do_not_keep_a_request_from_being_answered(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await app.page.evaluate(WATCH)
     for case, words in WORDS.items():
-        await puppet.say(words)
-        await puppet.ask(case, {"command": f"echo {case}"})
-        await desk.decide("Allow once")
-        assert (await puppet.answer(case))["updatedInput"] == {"command": f"echo {case}"}
-        await expect(desk.decision).to_have_count(0, timeout=PATIENCE_MS)
-        assert await desk.page.evaluate("window.busy") < BUSY_MS, case
+        await cli.say(words)
+        await cli.ask(case, {"command": f"echo {case}"})
+        await app.decide("Allow once")
+        assert (await cli.answer(case))["updatedInput"] == {"command": f"echo {case}"}
+        await expect(app.decision).to_have_count(0, timeout=PATIENCE_MS)
+        assert await app.page.evaluate("window.busy") < BUSY_MS, case

@@ -15,18 +15,18 @@ async def test_R18_the_app_pairs_works_and_reconnects_behind_a_tls_proxy(
     emulated: Emulated, visit: Visit
 ) -> None:
     async with TlsProxy() as proxy:
-        house = await emulated(
+        server = await emulated(
             [scene("first", say("Over TLS.")), scene("second", say("Still over TLS."))],
             public_url=f"https://localhost:{proxy.port}",
             trusted_proxies=(ADDRESS,),
         )
-        proxy.upstream = house.service.port
-        desk = await visit(house)
-        await desk.start("first")
-        await desk.expect_words("Over TLS.")
-        assert desk.page.url.startswith(f"https://localhost:{proxy.port}/")
-        await desk.page.reload()
-        await desk.expect_words("Over TLS.")
-        await desk.say("second")
-        await desk.expect_words("Still over TLS.")
-        await desk.close()
+        proxy.upstream = server.service.port
+        app = await visit(server)
+        await app.start("first")
+        await app.expect_words("Over TLS.")
+        assert app.page.url.startswith(f"https://localhost:{proxy.port}/")
+        await app.page.reload()
+        await app.expect_words("Over TLS.")
+        await app.say("second")
+        await app.expect_words("Still over TLS.")
+        await app.close()

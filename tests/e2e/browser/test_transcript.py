@@ -8,10 +8,10 @@ import uuid
 import pytest
 from playwright.async_api import expect
 
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
 from tests.e2e.browser.axe import Report
-from tests.e2e.browser.conftest import Perform
-from tests.e2e.browser.desk import PATIENCE_MS, Desk
-from tests.e2e.browser.puppet import Puppet
+from tests.e2e.browser.conftest import BeginTurn
+from tests.e2e.browser.fake_cli import FakeCliProcess
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -19,118 +19,122 @@ HIGHLIGHTS = """() => Object.fromEntries(['found', 'found-here'].map((name) =>
   [name, [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString())]))"""
 
 
-async def _talk(puppet: Puppet, answers: int, name: str = "Part") -> None:
+async def _talk(cli: FakeCliProcess, answers: int, name: str = "Part") -> None:
     for number in range(answers):
-        await puppet.say(f"{name} {number} of the answer.\n\n" + "Some more words. " * 30)
+        await cli.say(f"{name} {number} of the answer.\n\n" + "Some more words. " * 30)
 
 
-async def _tool(puppet: Puppet, name: str, given: dict[str, str], result: str, **more: str) -> str:
+async def _tool(
+    cli: FakeCliProcess, name: str, given: dict[str, str], result: str, **more: str
+) -> str:
     tool = f"toolu_{uuid.uuid4().hex}"
     use = {"type": "tool_use", "id": tool, "name": name, "input": given}
     message = {"id": f"msg_{tool}", "role": "assistant", "model": "big", "content": [use]}
     parent = more.get("parent")
-    await puppet.line(type="assistant", message=message, parent_tool_use_id=parent)
+    await cli.line(type="assistant", message=message, parent_tool_use_id=parent)
     if result:
         back = {"type": "tool_result", "tool_use_id": tool, "content": result}
         content = {"role": "user", "content": [back]}
-        await puppet.line(type="user", message=content, parent_tool_use_id=parent)
+        await cli.line(type="user", message=content, parent_tool_use_id=parent)
     return tool
 
 
-async def _find(desk: Desk, words: str) -> None:
-    await desk.page.keyboard.press("Control+f")
-    await desk.page.get_by_role("searchbox", name="Find in this conversation").fill(words)
+async def _find(app: AppPage, words: str) -> None:
+    await app.page.keyboard.press("Control+f")
+    await app.page.get_by_role("searchbox", name="Find in this conversation").fill(words)
 
 
-async def test_words_are_found_counted_marked_and_gone_through(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.say("The needle is here.")
-    await _talk(puppet, 30)
-    await puppet.say("Another Needle, and a needle.")
-    await puppet.finish()
-    await desk.expect_words("Another Needle")
-    await _find(desk, "needle")
-    bar = desk.page.get_by_role("search", name="Find in the conversation")
+async def test_words_are_found_counted_marked_and_gone_through(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.say("The needle is here.")
+    await _talk(cli, 30)
+    await cli.say("Another Needle, and a needle.")
+    await cli.finish()
+    await app.expect_words("Another Needle")
+    await _find(app, "needle")
+    bar = app.page.get_by_role("search", name="Find in the conversation")
     await expect(bar.get_by_role("status")).to_have_text(
         re.compile("[12] of 2"), timeout=PATIENCE_MS
     )
-    await desk.page.keyboard.press("Enter")
+    await app.page.keyboard.press("Enter")
     await expect(bar.get_by_role("status")).to_have_text(re.compile("[12] of 2"))
-    await desk.page.keyboard.press("Enter")
-    await desk.page.keyboard.press("Shift+Enter")
+    await app.page.keyboard.press("Enter")
+    await app.page.keyboard.press("Shift+Enter")
     await expect(bar.get_by_role("status")).to_have_text(re.compile("[12] of 2"))
     while "1 of 2" not in await bar.get_by_role("status").inner_text():
-        await desk.page.keyboard.press("Enter")
-    first = desk.transcript.get_by_text("The needle is here.")
+        await app.page.keyboard.press("Enter")
+    first = app.transcript.get_by_text("The needle is here.")
     await expect(first).to_be_in_viewport()
-    await desk.page.wait_for_function(f"() => ({HIGHLIGHTS})()['found-here'].length === 1")
-    assert await desk.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": ["needle"]}
-    await desk.page.keyboard.press("Escape")
+    await app.page.wait_for_function(f"() => ({HIGHLIGHTS})()['found-here'].length === 1")
+    assert await app.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": ["needle"]}
+    await app.page.keyboard.press("Escape")
     await expect(bar).to_be_hidden()
-    await desk.page.wait_for_function(f"() => ({HIGHLIGHTS})()['found-here'].length === 0")
-    assert await desk.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": []}
+    await app.page.wait_for_function(f"() => ({HIGHLIGHTS})()['found-here'].length === 0")
+    assert await app.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": []}
 
 
 async def test_words_of_messages_that_are_not_here_are_found_through_the_server(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await puppet.say("A thimble of long ago.")
-    await _talk(puppet, 260)
-    await puppet.finish()
-    await desk.expect_words("Part 259")
-    await desk.page.reload()
-    await desk.expect_words("Part 259")
-    await _find(desk, "thimble")
-    bar = desk.page.get_by_role("search", name="Find in the conversation")
+    app, cli = await begin_turn()
+    await cli.say("A thimble of long ago.")
+    await _talk(cli, 260)
+    await cli.finish()
+    await app.expect_words("Part 259")
+    await app.page.reload()
+    await app.expect_words("Part 259")
+    await _find(app, "thimble")
+    bar = app.page.get_by_role("search", name="Find in the conversation")
     await expect(bar.get_by_role("status")).to_have_text(
         "None here · 1 earlier", timeout=PATIENCE_MS
     )
-    await desk.page.keyboard.press("Shift+Enter")
-    await expect(desk.transcript.get_by_text("A thimble of long ago.")).to_be_in_viewport(
+    await app.page.keyboard.press("Shift+Enter")
+    await expect(app.transcript.get_by_text("A thimble of long ago.")).to_be_in_viewport(
         timeout=PATIENCE_MS
     )
     await expect(bar.get_by_role("status")).to_have_text("1 of 1")
 
 
-async def test_an_address_that_names_an_item_of_long_ago_shows_it(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.say("Far away and long ago.")
-    await _talk(puppet, 260)
-    await puppet.finish()
-    await desk.expect_words("Part 259")
-    session = desk.page.url.rsplit("/", 1)[-1]
-    live = await desk.house.service.registry.sessions.load(session)
+async def test_an_address_that_names_an_item_of_long_ago_shows_it(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.say("Far away and long ago.")
+    await _talk(cli, 260)
+    await cli.finish()
+    await app.expect_words("Part 259")
+    session = app.page.url.rsplit("/", 1)[-1]
+    live = await app.server.service.registry.sessions.load(session)
     item = next(one.id for one in live.transcript.items if "long ago" in getattr(one, "text", ""))
-    await desk.page.goto(f"{desk.house.base}/s/{session}?item={item}")
-    row = desk.page.locator(f'[data-row="{item}"]')
+    await app.page.goto(f"{app.server.base}/s/{session}?item={item}")
+    row = app.page.locator(f'[data-row="{item}"]')
     await expect(row).to_be_in_viewport(timeout=PATIENCE_MS)
     await expect(row).to_be_focused()
-    await desk.page.goto(f"{desk.house.base}/s/{session}?item=nobody")
-    gone = desk.page.get_by_text("That message is no longer in this conversation.")
+    await app.page.goto(f"{app.server.base}/s/{session}?item=nobody")
+    gone = app.page.get_by_text("That message is no longer in this conversation.")
     await expect(gone).to_be_visible(timeout=PATIENCE_MS)
 
 
-async def test_one_goes_from_prompt_to_prompt_and_chooses_one_from_a_list(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await _talk(puppet, 12)
-    await puppet.finish()
-    await desk.expect_rest()
-    await desk.say("And the second question?")
-    await puppet.prompted(2)
-    await _talk(puppet, 12, "Piece")
-    await puppet.finish()
-    await desk.expect_words("Piece 11")
-    await desk.expect_rest()
-    await desk.transcript.focus()
-    second = desk.transcript.get_by_role("article", name="You").filter(has_text="second question")
-    await desk.page.keyboard.press("[")
+async def test_one_goes_from_prompt_to_prompt_and_chooses_one_from_a_list(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
+    await _talk(cli, 12)
+    await cli.finish()
+    await app.expect_rest()
+    await app.say("And the second question?")
+    await cli.prompted(2)
+    await _talk(cli, 12, "Piece")
+    await cli.finish()
+    await app.expect_words("Piece 11")
+    await app.expect_rest()
+    await app.transcript.focus()
+    second = app.transcript.get_by_role("article", name="You").filter(has_text="second question")
+    await app.page.keyboard.press("[")
     await expect(second).to_be_in_viewport(timeout=PATIENCE_MS)
-    await desk.page.keyboard.press("[")
-    first = desk.transcript.get_by_role("article", name="You").filter(has_text="go")
+    await app.page.keyboard.press("[")
+    first = app.transcript.get_by_role("article", name="You").filter(has_text="go")
     await expect(first).to_be_in_viewport()
-    await desk.page.keyboard.press("o")
-    listed = desk.page.get_by_role("dialog", name="Prompts")
+    await app.page.keyboard.press("o")
+    listed = app.page.get_by_role("dialog", name="Prompts")
     await expect(listed.get_by_role("listitem")).to_have_count(2)
     await listed.get_by_role("searchbox").fill("second")
     await listed.get_by_role("listitem").get_by_role("button").click()
@@ -139,148 +143,154 @@ async def test_one_goes_from_prompt_to_prompt_and_chooses_one_from_a_list(perfor
 
 
 async def test_the_keyboard_moves_from_message_to_message_and_its_place_is_not_lost(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await _talk(puppet, 40)
-    await puppet.finish()
-    await desk.expect_rest()
-    await desk.transcript.focus()
-    await desk.page.keyboard.press("k")
-    await desk.page.keyboard.press("k")
-    row = desk.page.locator("article:focus")
+    app, cli = await begin_turn()
+    await _talk(cli, 40)
+    await cli.finish()
+    await app.expect_rest()
+    await app.transcript.focus()
+    await app.page.keyboard.press("k")
+    await app.page.keyboard.press("k")
+    row = app.page.locator("article:focus")
     await expect(row).to_contain_text("Part 39")
-    await desk.page.keyboard.press("k")
+    await app.page.keyboard.press("k")
     await expect(row).to_contain_text("Part 38")
-    await desk.page.keyboard.press("j")
+    await app.page.keyboard.press("j")
     await expect(row).to_contain_text("Part 39")
     # Scrolled far away it is not drawn for the eye, and keeps the focus all the same.
-    await desk.transcript.evaluate("(log) => (log.scrollTop = 0)")
-    await desk.page.wait_for_function("() => document.querySelector('[role=log]').scrollTop < 50")
+    await app.transcript.evaluate("(log) => (log.scrollTop = 0)")
+    await app.page.wait_for_function("() => document.querySelector('[role=log]').scrollTop < 50")
     await expect(row).not_to_be_in_viewport()
     await expect(row).to_contain_text("Part 39")
-    await desk.page.keyboard.press("k")
+    await app.page.keyboard.press("k")
     await expect(row).to_contain_text("Part 38")
     await expect(row).to_be_in_viewport()
 
 
 async def test_the_end_of_an_answer_is_said_once_and_no_letter_of_it_before(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    said = desk.page.get_by_role("status", name="Latest response")
-    await puppet.begin_words()
-    await puppet.words("It is **do")
-    await desk.expect_words("It is do")
+    app, cli = await begin_turn()
+    said = app.page.get_by_role("status", name="Latest response")
+    await cli.begin_words()
+    await cli.words("It is **do")
+    await app.expect_words("It is do")
     assert await said.inner_text() == ""
-    assert await desk.transcript.get_attribute("aria-live") == "off"
-    await puppet.words("ne**.")
-    await puppet.end_words("It is **done**.")
-    await puppet.finish()
+    assert await app.transcript.get_attribute("aria-live") == "off"
+    await cli.words("ne**.")
+    await cli.end_words("It is **done**.")
+    await cli.finish()
     await expect(said).to_have_text("Answer: It is done .", timeout=PATIENCE_MS)
 
 
-async def test_a_subagent_is_folded_into_its_call_and_says_how_far_it_is(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_a_subagent_is_folded_into_its_call_and_says_how_far_it_is(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
     given = {"description": "Look around", "prompt": "Look", "subagent_type": "Explore"}
-    task = await _tool(puppet, "Task", given, "")
+    task = await _tool(cli, "Task", given, "")
     for number in range(3):
-        await _tool(puppet, "Bash", {"command": f"ls {number}"}, "ok", parent=task)
-    steps = desk.transcript.get_by_role("button", name=re.compile("3 steps"))
+        await _tool(cli, "Bash", {"command": f"ls {number}"}, "ok", parent=task)
+    steps = app.transcript.get_by_role("button", name=re.compile("3 steps"))
     await expect(steps).to_be_visible(timeout=PATIENCE_MS)
-    await expect(desk.transcript.get_by_text("ls 2")).to_be_hidden()
+    await expect(app.transcript.get_by_text("ls 2")).to_be_hidden()
     await steps.click()
-    await expect(desk.transcript.get_by_text("ls 2").first).to_be_visible()
-    await puppet.finish()
+    await expect(app.transcript.get_by_text("ls 2").first).to_be_visible()
+    await cli.finish()
 
 
-async def test_equal_cards_are_no_landmarks_and_every_message_has_a_name(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_equal_cards_are_no_landmarks_and_every_message_has_a_name(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
     for _ in range(2):
-        await _tool(puppet, "Bash", {"command": "make"}, "ok")
-    await puppet.finish()
-    await expect(desk.transcript.get_by_role("group", name="Bash make")).to_have_count(
+        await _tool(cli, "Bash", {"command": "make"}, "ok")
+    await cli.finish()
+    await expect(app.transcript.get_by_role("group", name="Bash make")).to_have_count(
         2, timeout=PATIENCE_MS
     )
-    assert await desk.transcript.get_by_role("region").count() == 0
-    names = await desk.transcript.get_by_role("article").evaluate_all(
+    assert await app.transcript.get_by_role("region").count() == 0
+    names = await app.transcript.get_by_role("article").evaluate_all(
         "(rows) => rows.map((row) => row.getAttribute('aria-label'))"
     )
     assert all(names)
 
 
 async def test_a_very_long_answer_of_before_shows_its_beginning_until_all_is_wanted(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await puppet.say("A paragraph of words.\n\n" * 4_000 + "The very end.")
-    await puppet.finish()
-    await desk.expect_rest()
-    await desk.page.reload()
-    button = desk.transcript.get_by_role("button", name="Show all (90 KB)")
+    app, cli = await begin_turn()
+    await cli.say("A paragraph of words.\n\n" * 4_000 + "The very end.")
+    await cli.finish()
+    await app.expect_rest()
+    await app.page.reload()
+    button = app.transcript.get_by_role("button", name="Show all (90 KB)")
     await expect(button).to_be_visible(timeout=PATIENCE_MS)
     await button.click()
-    await desk.expect_words("The very end.")
+    await app.expect_words("The very end.")
 
 
 async def test_right_to_left_words_stand_on_the_right_and_turn_nothing_around(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await puppet.say("שלום עולם\n\nHello\n\n\u202etxt.exe")
-    await puppet.finish()
-    await desk.expect_words("Hello")
+    app, cli = await begin_turn()
+    await cli.say("שלום עולם\n\nHello\n\n\u202etxt.exe")
+    await cli.finish()
+    await app.expect_words("Hello")
     direction = "(node) => getComputedStyle(node).direction"
-    assert await desk.transcript.get_by_text("שלום").evaluate(direction) == "rtl"
-    assert await desk.transcript.get_by_text("Hello").evaluate(direction) == "ltr"
-    await desk.expect_words("\ufffdtxt.exe")
+    assert await app.transcript.get_by_text("שלום").evaluate(direction) == "rtl"
+    assert await app.transcript.get_by_text("Hello").evaluate(direction) == "ltr"
+    await app.expect_words("\ufffdtxt.exe")
 
 
 async def test_nothing_hides_in_the_line_of_a_call_and_prose_in_it_can_be_read(
-    perform: Perform,
+    begin_turn: BeginTurn,
 ) -> None:
-    desk, puppet = await perform()
-    await _tool(puppet, "Bash", {"command": "echo \u202efr- mr\u200b"}, "ok")
-    await _tool(puppet, "WebSearch", {"query": "שלום עולם"}, "ok")
-    await puppet.finish()
-    card = desk.transcript.get_by_role("group", name="Bash echo ⟨RLO⟩fr- mr⟨ZWSP⟩")
+    app, cli = await begin_turn()
+    await _tool(cli, "Bash", {"command": "echo \u202efr- mr\u200b"}, "ok")
+    await _tool(cli, "WebSearch", {"query": "שלום עולם"}, "ok")
+    await cli.finish()
+    card = app.transcript.get_by_role("group", name="Bash echo ⟨RLO⟩fr- mr⟨ZWSP⟩")
     await expect(card.locator('[title="U+202E"]')).to_have_text(re.compile("^RLO"))
     await expect(card.locator('[title="U+200B"]')).to_have_text(re.compile("^ZWSP"))
     assert "\u202e" not in await card.inner_text()
-    query = desk.transcript.get_by_role("group", name="Web search שלום עולם").get_by_text("שלום")
+    query = app.transcript.get_by_role("group", name="Web search שלום עולם").get_by_text("שלום")
     assert await query.evaluate("(node) => getComputedStyle(node).direction") == "rtl"
 
 
-async def test_a_message_shows_its_time_is_copied_and_forked_from(perform: Perform) -> None:
-    desk, puppet = await perform()
-    await puppet.say("Words to keep.")
-    await puppet.finish()
-    await desk.expect_rest()
-    prompt = desk.transcript.get_by_role("article", name="You").first
+async def test_a_message_shows_its_time_is_copied_and_forked_from(begin_turn: BeginTurn) -> None:
+    app, cli = await begin_turn()
+    await cli.say("Words to keep.")
+    await cli.finish()
+    await app.expect_rest()
+    prompt = app.transcript.get_by_role("article", name="You").first
     await prompt.hover()
     await expect(prompt.get_by_role("time")).to_have_text(re.compile(r"\d{2}:\d{2}"))
     await prompt.get_by_role("button", name="Message actions").click()
-    menu = desk.page.get_by_role("menu", name="Message actions")
+    menu = app.page.get_by_role("menu", name="Message actions")
     await expect(menu.get_by_role("menuitem", name=re.compile("^Fork from here"))).to_be_visible()
-    await desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await app.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await menu.get_by_role("menuitem", name="Copy").click()
-    await desk.expect_copied("go")
-    answer = desk.transcript.get_by_role("article", name="Answer").first
+    await app.expect_copied("go")
+    answer = app.transcript.get_by_role("article", name="Answer").first
     await answer.hover()
     await answer.get_by_role("button", name="Copy message").click()
-    await desk.expect_copied("Words to keep.")
+    await app.expect_copied("Words to keep.")
 
 
-async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(perform: Perform) -> None:
-    desk, puppet = await perform()
+async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
     whole = (
         "# Title\n\nA paragraph with **bold** words.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
         "```python\nprint(1)\nprint(2)\n```\n\nThe end."
     )
-    await puppet.begin_words()
-    await puppet.words(whole[:60])
-    await desk.expect_words("A paragraph with bold")
-    await desk.page.evaluate(
+    await cli.begin_words()
+    await cli.words(whole[:60])
+    await app.expect_words("A paragraph with bold")
+    await app.page.evaluate(
         """() => {
           window.gone = [];
           new MutationObserver((records) => {
@@ -291,36 +301,36 @@ async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(perfor
         }"""
     )
     for at in range(60, len(whole), 5):
-        await puppet.words(whole[at : at + 5])
-        await desk.page.wait_for_timeout(
+        await cli.words(whole[at : at + 5])
+        await app.page.wait_for_timeout(
             30
         )  # A model's pace, so that each piece is drawn by itself.
-    await puppet.end_words(whole)
-    await puppet.finish()
-    await desk.expect_words("The end.")
-    assert await desk.page.evaluate("() => window.gone") == []
+    await cli.end_words(whole)
+    await cli.finish()
+    await app.expect_words("The end.")
+    assert await app.page.evaluate("() => window.gone") == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_reading_finding_and_the_list_of_prompts_bar_nobody(
-    perform: Perform, theme: str
+    begin_turn: BeginTurn, theme: str
 ) -> None:
-    desk, puppet = await perform(theme=theme)
-    await _talk(puppet, 12)
-    await puppet.line(type="telemetry_v9", sample=[1, 2, 3])
-    await puppet.say("```python\nprint(1)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done")
-    await puppet.finish()
-    await desk.expect_rest()
+    app, cli = await begin_turn(theme=theme)
+    await _talk(cli, 12)
+    await cli.line(type="telemetry_v9", sample=[1, 2, 3])
+    await cli.say("```python\nprint(1)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done")
+    await cli.finish()
+    await app.expect_rest()
     report = Report()
-    await desk.transcript.focus()
-    await desk.page.keyboard.press("[")
-    await expect(desk.page.get_by_role("toolbar", name="Reading")).to_be_visible()
-    await report.look(desk, "reading above")
-    await _find(desk, "words")
-    await desk.page.keyboard.press("Enter")
-    await report.look(desk, "finding")
-    await desk.page.keyboard.press("Escape")
-    await desk.page.keyboard.press("o")
-    await expect(desk.page.get_by_role("dialog", name="Prompts")).to_be_visible()
-    await report.look(desk, "prompts")
+    await app.transcript.focus()
+    await app.page.keyboard.press("[")
+    await expect(app.page.get_by_role("toolbar", name="Reading")).to_be_visible()
+    await report.look(app, "reading above")
+    await _find(app, "words")
+    await app.page.keyboard.press("Enter")
+    await report.look(app, "finding")
+    await app.page.keyboard.press("Escape")
+    await app.page.keyboard.press("o")
+    await expect(app.page.get_by_role("dialog", name="Prompts")).to_be_visible()
+    await report.look(app, "prompts")
     report.check()

@@ -11,28 +11,28 @@ from tests.e2e.browser.scripts import say, scene
 
 
 async def test_escape_closes_a_window_and_stops_nothing(emulated: Emulated, visit: Visit) -> None:
-    house = await emulated([scene(None, say("Begun. "), {"wait": 60}, say("Never."))])
-    desk = await visit(house)
-    await desk.start("go")
-    await desk.expect_words("Begun.")
-    await desk.page.get_by_role("main").focus()
-    await desk.page.keyboard.press("o")
-    prompts = desk.page.get_by_role("dialog", name="Prompts")
+    server = await emulated([scene(None, say("Begun. "), {"wait": 60}, say("Never."))])
+    app = await visit(server)
+    await app.start("go")
+    await app.expect_words("Begun.")
+    await app.page.get_by_role("main").focus()
+    await app.page.keyboard.press("o")
+    prompts = app.page.get_by_role("dialog", name="Prompts")
     await expect(prompts).to_be_visible()
-    await desk.page.keyboard.press("Escape")
+    await app.page.keyboard.press("Escape")
     await expect(prompts).to_have_count(0)
-    await desk.expect_state(re.compile("Thinking|Writing"))
-    await expect(desk.stop_button).to_be_visible()
-    await desk.stop_button.click()
-    await desk.expect_rest()
+    await app.expect_state(re.compile("Thinking|Writing"))
+    await expect(app.stop_button).to_be_visible()
+    await app.stop_button.click()
+    await app.expect_rest()
 
 
 async def test_a_window_that_is_unfolded_keeps_its_answers_on_a_low_screen(
     emulated: Emulated, visit: Visit
 ) -> None:
-    house = await emulated([scene(None, say("Hello."))])
-    desk = await visit(house, width=1024, height=600)
-    window = await desk.open_new_session()
+    server = await emulated([scene(None, say("Hello."))])
+    app = await visit(server, width=1024, height=600)
+    window = await app.open_new_session()
     await window.get_by_text(re.compile("^Limits")).click()
     start = window.get_by_role("button", name="Start")
     box = await start.bounding_box()

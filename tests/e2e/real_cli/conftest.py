@@ -21,7 +21,7 @@
 `project`   an empty working directory.
 `cli_env`   the whole environment of the CLI (`hermetic_env`): give it as it is, or
             `{**cli_env, "IS_SANDBOX": "1"}`.
-`stage`     all of these in one, for Fairlead's own client: `async with stage.session(…)`.
+`harness`   all of these in one, for Fairlead's own client: `async with harness.session(…)`.
 `raw`       starts the CLI on bare pipes, `process = await raw("--max-turns", "1")`: a `RawCli`,
             for tests of the CLI itself. Ended with the test.
 
@@ -44,9 +44,9 @@ from fairlead.model_api.api import ModelApi
 from fairlead.testing.hermetic import hermetic_env
 from fairlead.testing.real_cli import RealCli, ensure
 from fairlead.wire.versions import Span, Version
+from tests.e2e.real_cli.cli_harness import CliHarness
 from tests.e2e.real_cli.compiled import compiled
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
-from tests.e2e.real_cli.stage import Stage
 from tests.matrix import WHOLE
 
 HERE = Path(__file__).parent
@@ -147,10 +147,10 @@ def cli_env(home: Path, model: ModelApi) -> dict[str, str]:
 
 
 @pytest.fixture
-def stage(
+def harness(
     cli: RealCli, model: ModelApi, home: Path, project: Path, cli_env: dict[str, str]
-) -> Stage:
-    return Stage(cli=cli, model=model, home=home, project=project, env=cli_env)
+) -> CliHarness:
+    return CliHarness(cli=cli, model=model, home=home, project=project, env=cli_env)
 
 
 @pytest.fixture

@@ -7,21 +7,21 @@ import base64
 from fairlead import document, image
 from fairlead.wire.blocks import DocumentBlock, ImageBlock
 from fairlead.wire.events import Result, User
-from tests.e2e.real_cli.stage import PNG, Stage, all_of, one_of, play
+from tests.e2e.real_cli.cli_harness import PNG, CliHarness, all_of, one_of, play
 
 PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 
 
-async def test_an_image_and_a_document_reach_the_model_with_the_text(stage: Stage) -> None:
+async def test_an_image_and_a_document_reach_the_model_with_the_text(harness: CliHarness) -> None:
     """CLI-1000: image blocks and document blocks; the echo of the prompt has them too."""
-    picture = stage.project / "p.png"
+    picture = harness.project / "p.png"
     picture.write_bytes(PNG)
-    async with stage.session() as session:
+    async with harness.session() as session:
         messages = await play(
             session, ["What is this?", image(picture), document(PDF, title="A page")]
         )
     assert one_of(Result, messages).ok
-    (request,) = stage.model.requests
+    (request,) = harness.model.requests
     blocks = {block["type"]: block for block in request.last_user if block["type"] != "text"}
     assert request.text.startswith("What is this?")
     assert set(blocks) == {"image", "document"}

@@ -17,13 +17,13 @@ from urllib.parse import quote
 
 import fairlead
 from fairlead.model_api.replies import reply
-from tests.e2e.real_cli.stage import TURN_S, Stage
+from tests.e2e.real_cli.cli_harness import TURN_S, CliHarness
 from tests.server.conftest import Client
 
 SOURCE = Path(str(fairlead.__file__)).parent.parent
 
 
-class Desk:
+class ServerClient:
     """A client of a server in a process of its own."""
 
     def __init__(self, base: str, token: str) -> None:
@@ -64,14 +64,14 @@ class Desk:
 
 
 @asynccontextmanager
-async def serve(stage: Stage, config: Path) -> AsyncIterator[Desk]:
+async def serve(harness: CliHarness, config: Path) -> AsyncIterator[ServerClient]:
     """The server as a user starts it, its whole environment given."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser", "--port", "0",
-        "--agent", str(stage.cli.executable), "--data", str(stage.project.parent / "data"),
-        "--root", str(stage.project),
-        cwd=stage.project,
-        env={**stage.env, "CLAUDE_CONFIG_DIR": str(config), "PYTHONPATH": str(SOURCE)},
+        "--agent", str(harness.cli.executable), "--data", str(harness.project.parent / "data"),
+        "--root", str(harness.project),
+        cwd=harness.project,
+        env={**harness.env, "CLAUDE_CONFIG_DIR": str(config), "PYTHONPATH": str(SOURCE)},
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
@@ -83,10 +83,10 @@ async def serve(stage: Stage, config: Path) -> AsyncIterator[Desk]:
         body = json.dumps({"code": code, "name": "test"}).encode()
         request = urllib.request.Request(f"{base}/api/pair", body, {"Origin": base})
         paired = await asyncio.to_thread(urllib.request.urlopen, request, timeout=30)
-        desk = Desk(base, json.load(paired)["token"])
-        await desk.client.connect()
-        yield desk
-        await desk.client.socket.close()
+        client = ServerClient(base, json.load(paired)["token"])
+        await client.client.connect()
+        yield client
+        await client.client.socket.close()
     finally:
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(TURN_S):
@@ -95,43 +95,43 @@ async def serve(stage: Stage, config: Path) -> AsyncIterator[Desk]:
 
 
 async def test_B44_sessions_resume_fork_change_effort_and_are_found_in_another_config_folder(
-    stage: Stage,
+    harness: CliHarness,
 ) -> None:
-    config = stage.home / "elsewhere"
+    config = harness.home / "elsewhere"
     said = ("One.", "Two.", "Three.", "Forked.")
-    stage.model.push(*map(reply, said))
-    async with serve(stage, config) as desk:
-        begun = await desk.intend("new_session", cwd=str(stage.project), prompt="first")
+    harness.model.push(*map(reply, said))
+    async with serve(harness, config) as client:
+        begun = await client.intend("new_session", cwd=str(harness.project), prompt="first")
         session = begun["session"]
-        await desk.turns(session, 1)
-        assert (await desk.intend("set_effort", session=session, effort="low"))["effort"] == "low"
-        await desk.say(session, "second", 2)
+        await client.turns(session, 1)
+        assert (await client.intend("set_effort", session=session, effort="low"))["effort"] == "low"
+        await client.say(session, "second", 2)
     assert list(config.glob("projects/*/*.jsonl")), "the CLI kept nothing there"
-    assert not (stage.home / ".claude" / "projects").exists()
-    async with serve(stage, config) as desk:
-        await desk.intend("resume", session=session)
-        await desk.say(session, "third", 3)
-        assert "Two." in json.dumps(stage.model.requests[-1].messages)
-        fork = (await desk.intend("fork", session=session))["session"]
-        await desk.say(fork, "fourth", 4)
-        assert "Three." in json.dumps(stage.model.requests[-1].messages)
-        found = await desk.get(f"/api/search?q={quote('second')}")
+    assert not (harness.home / ".claude" / "projects").exists()
+    async with serve(harness, config) as client:
+        await client.intend("resume", session=session)
+        await client.say(session, "third", 3)
+        assert "Two." in json.dumps(harness.model.requests[-1].messages)
+        fork = (await client.intend("fork", session=session))["session"]
+        await client.say(fork, "fourth", 4)
+        assert "Three." in json.dumps(harness.model.requests[-1].messages)
+        found = await client.get(f"/api/search?q={quote('second')}")
         assert {hit["session"] for hit in found["hits"]} >= {session}
 
 
 async def test_B44_a_session_that_the_cli_made_elsewhere_is_listed_searched_and_resumed(
-    stage: Stage,
+    harness: CliHarness,
 ) -> None:
-    config = stage.home / "elsewhere"
-    stage.model.push(reply("Said in a terminal."), reply("Said here."))
+    config = harness.home / "elsewhere"
+    harness.model.push(reply("Said in a terminal."), reply("Said here."))
     env = {"CLAUDE_CONFIG_DIR": str(config)}
-    async with fairlead.Session(stage.options(env=env)) as terminal:
+    async with fairlead.Session(harness.options(env=env)) as terminal:
         await (await terminal.send("a peculiar beginning")).wait()
         known = str(terminal.transcript.session.id)
     (kept,) = config.glob("projects/*/*.jsonl")
     long_ago = kept.stat().st_mtime - 3_600
     os.utime(kept, (long_ago, long_ago))
-    async with serve(stage, config) as desk:
-        session = (await desk.intend("resume", session=known))["session"]
-        await desk.say(session, "go on", 2)
-        assert "a peculiar beginning" in json.dumps(stage.model.requests[-1].messages)
+    async with serve(harness, config) as client:
+        session = (await client.intend("resume", session=known))["session"]
+        await client.say(session, "go on", 2)
+        assert "a peculiar beginning" in json.dumps(harness.model.requests[-1].messages)

@@ -19,9 +19,9 @@ from fairlead.wire.control import ControlResponse
 from fairlead.wire.events import Result
 from fairlead.wire.system import Init
 from fairlead.wire.versions import Feature
-from tests.e2e.real_cli.stage import OpenDesk, Stage, one_of, play
+from tests.e2e.real_cli.cli_harness import CliHarness, HeldRequests, one_of, play
+from tests.e2e.real_cli.recording_observer import RecordingObserver, ended, has
 from tests.e2e.real_cli.stdio_server import small_server
-from tests.e2e.real_cli.witness import Witness, ended, has
 
 FAST_IF_ASKED_FOR = ("off", "sdk_opt_in_required")
 
@@ -113,30 +113,30 @@ async def outcome(session: Session, name: str, arguments: tuple[Any, ...]) -> An
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_the_newest_cli_answers_every_request(stage: Stage, tmp_path: Path) -> None:
+async def test_the_newest_cli_answers_every_request(harness: CliHarness, tmp_path: Path) -> None:
     """CLI-1205: control requests of the host that answer."""
-    set_up_a_project(stage.project)
+    set_up_a_project(harness.project)
     servers = {"small": small_server(tmp_path / "log")}
-    async with stage.session(mcp_servers=servers) as session:
+    async with harness.session(mcp_servers=servers) as session:
         await play(session)
         got = {
             name: await outcome(session, name, arguments)
-            for name, arguments in calls(stage.project).items()
+            for name, arguments in calls(harness.project).items()
         }
         await play(session, "still there?")
     refused = {name: answer for name, answer in got.items() if isinstance(answer, Exception)}
     assert set(refused) == set(REFUSED)
     for name, words in REFUSED.items():
         assert words in str(refused[name])
-    check_answers(got, stage)
+    check_answers(got, harness)
 
 
-def check_answers(got: dict[str, Any], stage: Stage) -> None:
+def check_answers(got: dict[str, Any], harness: CliHarness) -> None:
     assert got["set_model"] == "claude-sonnet-4-5"
     assert got["set_permission_mode"] == "acceptEdits"
-    assert got["binary_version"] == stage.cli.version
+    assert got["binary_version"] == harness.cli.version
     assert got["read_file"]["contents"] == "aaa"
-    assert got["register_repo_root"] == str(stage.project / "library")
+    assert got["register_repo_root"] == str(harness.project / "library")
     assert got["settings"]["applied"]["model"] == "claude-sonnet-4-5"
     assert got["context_usage"]["totalTokens"] > 0
     assert got["usage"]["session"]["total_cost_usd"] > 0
@@ -148,7 +148,7 @@ def check_answers(got: dict[str, Any], stage: Stage) -> None:
     assert got["mcp_call"]["content"][0]["text"] == "called"
     assert got["mcp_read_resource"][0]["text"] == "<p>small</p>"
     assert [server["name"] for server in got["mcp_status"]] == ["small"]
-    assert got["permission_rules"]["originalCwd"] == str(stage.project)
+    assert got["permission_rules"]["originalCwd"] == str(harness.project)
     for several in ("list_models", "status_report", "reload_skills", "reload_output_styles"):
         assert len(got[several]) > 0, several
     for several in ("hooks_listing", "reload_plugins", "workspace_diff"):
@@ -159,14 +159,14 @@ def check_answers(got: dict[str, Any], stage: Stage) -> None:
 
 @pytest.mark.only(before="2.1.120")
 async def test_an_old_cli_does_not_answer_newer_requests_and_nothing_hangs(
-    stage: Stage, tmp_path: Path
+    harness: CliHarness, tmp_path: Path
 ) -> None:
     """CLI-215: unknown control subtype, silence for ever; every request needs a timeout."""
-    set_up_a_project(stage.project)
+    set_up_a_project(harness.project)
     servers = {"small": small_server(tmp_path / "log")}
-    async with stage.session(mcp_servers=servers, control_timeout=SILENCE_S) as session:
+    async with harness.session(mcp_servers=servers, control_timeout=SILENCE_S) as session:
         await play(session)
-        names = calls(stage.project)
+        names = calls(harness.project)
         got = await asyncio.gather(*(outcome(session, *call) for call in names.items()))
         await play(session, "still there?")
     answers = dict(zip(names, got, strict=True))
@@ -177,11 +177,11 @@ async def test_an_old_cli_does_not_answer_newer_requests_and_nothing_hangs(
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_a_session_changes_its_folder_and_ends_on_request(stage: Stage) -> None:
+async def test_a_session_changes_its_folder_and_ends_on_request(harness: CliHarness) -> None:
     """CLI-1200: set_cwd (a folder must be trusted), end_session, and the file of another name."""
-    elsewhere = stage.outside("b.txt", "bbb").parent
-    session = stage.session()
-    witness = Witness.of(session)
+    elsewhere = harness.outside("b.txt", "bbb").parent
+    session = harness.session()
+    observer = RecordingObserver.of(session)
     async with session:
         await play(session)
         answer = await session.set_cwd(str(elsewhere))
@@ -191,44 +191,46 @@ async def test_a_session_changes_its_folder_and_ends_on_request(stage: Stage) ->
         assert (await session.read_file("b.txt"))["contents"] == "bbb"
         assert await session.generate_title("x") == ""
         await session.end_session("enough")
-        await witness.until(lambda: witness.returncode is not None)
-    assert witness.returncode == 0
+        await observer.until(lambda: observer.returncode is not None)
+    assert observer.returncode == 0
 
 
-async def test_open_requests_are_listed_again_on_request(stage: Stage, cli: RealCli) -> None:
+async def test_open_requests_are_listed_again_on_request(harness: CliHarness, cli: RealCli) -> None:
     """CLI-802: initialize twice; what is known already is not handled a second time."""
-    stage.model.push(use("Write", file_path=str(stage.project / "a.txt"), content="x"))
-    desk = OpenDesk()
-    session = stage.session(on_permission=desk)
-    witness = Witness.of(session)
+    harness.model.push(use("Write", file_path=str(harness.project / "a.txt"), content="x"))
+    decisions = HeldRequests()
+    session = harness.session(on_permission=decisions)
+    observer = RecordingObserver.of(session)
     async with session:
         turn = await session.send("go")
-        await desk.arrived(1)
+        await decisions.arrived(1)
         await session.recover_pending()
-        body = witness.all_of(ControlResponse)[-1].response
+        body = observer.all_of(ControlResponse)[-1].response
         refused = has(cli, Feature.REINITIALIZE_IS_AN_ERROR)
         assert body.subtype == ("error" if refused else "success")
         told_again = [request.request_id for request in body.pending_permission_requests or ()]
-        assert told_again == [desk.asked[0].id]
-        assert len(desk.asked) == 1
-        desk.answer(desk.asked[0], Allow())
+        assert told_again == [decisions.asked[0].id]
+        assert len(decisions.asked) == 1
+        decisions.answer(decisions.asked[0], Allow())
         await ended(turn)
-    assert (stage.project / "a.txt").exists()
+    assert (harness.project / "a.txt").exists()
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_fast_mode_is_enabled_by_a_setting_and_not_by_its_command(stage: Stage) -> None:
+async def test_fast_mode_is_enabled_by_a_setting_and_not_by_its_command(
+    harness: CliHarness,
+) -> None:
     """A host has to ask for it; then it holds from the next turn on, at the model too."""
-    async with stage.session() as session:
+    async with harness.session() as session:
         asked = one_of(Result, await play(session, "/fast on"))
         assert (asked.fast_mode_state, asked.fast_mode_disabled_reason) == FAST_IF_ASKED_FOR
-        assert not any(stage.model.requests)
+        assert not any(harness.model.requests)
         await session.apply_flag_settings({"fastMode": True})
         on = one_of(Init, await play(session))
         assert (on.fast_mode_state, on.fast_mode_disabled_reason) == ("on", None)
-        assert stage.model.requests[-1].body["speed"] == "fast"
+        assert harness.model.requests[-1].body["speed"] == "fast"
         await session.apply_flag_settings({"fastMode": False})
         off = one_of(Init, await play(session))
         assert (off.fast_mode_state, off.fast_mode_disabled_reason) == FAST_IF_ASKED_FOR
-    async with stage.session(settings=SettingsSources(value={"fastMode": True})) as session:
+    async with harness.session(settings=SettingsSources(value={"fastMode": True})) as session:
         assert session.initialized["fast_mode_state"] == "on"

@@ -11,8 +11,8 @@ import pytest
 from fairlead.model_api.api import ModelApi
 from fairlead.model_api.replies import Reply, reply, tool, use
 from fairlead.testing.real_cli import RealCli
-from tests.e2e.real_cli.beside import Beside, Host, Said
 from tests.e2e.real_cli.comparable import comparable
+from tests.e2e.real_cli.side_by_side import Host, ModelReply, SideBySide
 
 # `make test` compares the emulator with recordings of these versions (tests/emulator).
 pytestmark = pytest.mark.matrix(target="conformance", of_module=5)
@@ -32,10 +32,12 @@ SCHEMA = {
 
 
 @pytest.fixture
-def beside(
+def side_by_side(
     cli: RealCli, model: ModelApi, cli_env: dict[str, str], project: Path, tmp_path: Path
-) -> Beside:
-    return Beside(cli=cli, model=model, env=cli_env, project=project, folder=tmp_path / "emulated")
+) -> SideBySide:
+    return SideBySide(
+        cli=cli, model=model, env=cli_env, project=project, folder=tmp_path / "emulated"
+    )
 
 
 async def one_turn(host: Host) -> list[str]:
@@ -60,11 +62,11 @@ async def one_turn(host: Host) -> list[str]:
     ids=["at once", "when told", "after misfits", "after more misfits", "beside a tool"],
 )
 async def test_E31_structured_output_is_checked_and_ends_the_turn(
-    replies: list[Reply], beside: Beside
+    replies: list[Reply], side_by_side: SideBySide
 ) -> None:
     flags = ("--json-schema", json.dumps(SCHEMA))
-    script = [Said(one) for one in [*replies, reply("after")]]
-    on_cli, emulated = await beside.play(one_turn, replies=script, flags=flags)
+    script = [ModelReply(one) for one in [*replies, reply("after")]]
+    on_cli, emulated = await side_by_side.play(one_turn, replies=script, flags=flags)
     assert emulated == on_cli
     assert any('"structured_output"' in line for line in emulated)
 
@@ -85,28 +87,28 @@ async def test_E31_structured_output_is_checked_and_ends_the_turn(
     ids=lambda wrong: f"{wrong.blocks[0].name} {dict(wrong.blocks[0].input)}",
 )
 async def test_E32_an_input_that_does_not_fit_is_refused_in_the_same_words(
-    wrong: Reply, beside: Beside
+    wrong: Reply, side_by_side: SideBySide
 ) -> None:
-    replies = [Said(wrong), Said(reply("after"))]
-    on_cli, emulated = await beside.play(one_turn, replies=replies)
+    replies = [ModelReply(wrong), ModelReply(reply("after"))]
+    on_cli, emulated = await side_by_side.play(one_turn, replies=replies)
     assert emulated == on_cli
     assert any("InputValidationError" in line for line in emulated)
 
 
 @EMULATED
 async def test_E23_a_command_that_takes_long_is_told_as_a_task(
-    beside: Beside, cli: RealCli
+    side_by_side: SideBySide, cli: RealCli
 ) -> None:
     command = use("Bash", command="sleep 4; echo hi", description="d")
-    replies = [Said(command), Said(reply("after"))]
+    replies = [ModelReply(command), ModelReply(reply("after"))]
     flags = ("--allowedTools", "Bash")
-    on_cli, emulated = await beside.play(one_turn, replies=replies, flags=flags)
+    on_cli, emulated = await side_by_side.play(one_turn, replies=replies, flags=flags)
     assert emulated == on_cli
     assert any("task_started" in line for line in emulated) == (cli.version == "2.1.325")
 
 
 @EMULATED
-async def test_E23_a_compaction_asked_for_is_told_alike(beside: Beside) -> None:
+async def test_E23_a_compaction_asked_for_is_told_alike(side_by_side: SideBySide) -> None:
     """But for the words of the summary and its size."""
 
     async def scenario(host: Host) -> Any:
@@ -121,7 +123,9 @@ async def test_E23_a_compaction_asked_for_is_told_alike(beside: Beside) -> None:
         return comparable(lines, host.project, without=without)
 
     flags = ("--replay-user-messages",)
-    on_cli, emulated = await beside.play(scenario, replies=[Said(reply("one"))], flags=flags)
+    on_cli, emulated = await side_by_side.play(
+        scenario, replies=[ModelReply(reply("one"))], flags=flags
+    )
     assert emulated == on_cli
     assert sum("a summary" in line for line in emulated) == 1
 
@@ -133,7 +137,7 @@ def _without_summary(line: dict[str, Any]) -> dict[str, Any]:
 
 
 @EMULATED
-async def test_E23_files_of_an_unknown_prompt_cannot_be_put_back(beside: Beside) -> None:
+async def test_E23_files_of_an_unknown_prompt_cannot_be_put_back(side_by_side: SideBySide) -> None:
     async def scenario(host: Host) -> Any:
         await host.turn("go")
         answers = []
@@ -144,13 +148,13 @@ async def test_E23_files_of_an_unknown_prompt_cannot_be_put_back(beside: Beside)
             answers.append((await host.until("control_response"))["response"])
         return answers
 
-    changed = {**beside.env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1"}
-    able = Beside(
-        cli=beside.cli,
-        model=beside.model,
+    changed = {**side_by_side.env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1"}
+    able = SideBySide(
+        cli=side_by_side.cli,
+        model=side_by_side.model,
         env=changed,
-        project=beside.project,
-        folder=beside.folder,
+        project=side_by_side.project,
+        folder=side_by_side.folder,
     )
     on_cli, emulated = await able.play(scenario)
     assert emulated == on_cli

@@ -12,8 +12,8 @@ import pytest
 from fairlead.model_api.api import ModelApi
 from fairlead.model_api.replies import reply, use
 from fairlead.testing.real_cli import RealCli
-from tests.e2e.real_cli.beside import Beside, Host, Said
 from tests.e2e.real_cli.comparable import comparable
+from tests.e2e.real_cli.side_by_side import Host, ModelReply, SideBySide
 
 # `make test` compares the emulator with recordings of these versions (tests/emulator).
 pytestmark = pytest.mark.matrix(target="conformance", of_module=7)
@@ -23,18 +23,20 @@ NEW = pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)
 
 Message = dict[str, Any]
 
-LISTING = Said(use("Bash", command="ls", description="d"))
-FAILURE = Said(use("Bash", command="exit 3", description="d"))
+LISTING = ModelReply(use("Bash", command="ls", description="d"))
+FAILURE = ModelReply(use("Bash", command="exit 3", description="d"))
 
 OLD_COUNT = {("2.1.38", "UserPromptSubmit"): ("num_turns",)}
 """2.1.38 counts the turns of a prompt that a hook stopped by what it keeps of earlier ones."""
 
 
 @pytest.fixture
-def beside(
+def side_by_side(
     cli: RealCli, model: ModelApi, cli_env: dict[str, str], project: Path, tmp_path: Path
-) -> Beside:
-    return Beside(cli=cli, model=model, env=cli_env, project=project, folder=tmp_path / "emulated")
+) -> SideBySide:
+    return SideBySide(
+        cli=cli, model=model, env=cli_env, project=project, folder=tmp_path / "emulated"
+    )
 
 
 def hooked(
@@ -76,16 +78,16 @@ async def _next(host: Host) -> Message:
     "event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop"]
 )
 async def test_E29_a_hook_that_says_continue_false_ends_the_turn(
-    event: str, beside: Beside
+    event: str, side_by_side: SideBySide
 ) -> None:
     """With which words, which terminal reason, and what the next turn gets."""
     first = FAILURE if event == "PostToolUseFailure" else LISTING
     scenario = hooked(event, lambda call: {"continue": False, "stopReason": "enough"})
-    replies = [first, Said(reply("one")), Said(reply("two"))]
+    replies = [first, ModelReply(reply("one")), ModelReply(reply("two"))]
     flags = ("--replay-user-messages",)
-    on_cli, emulated = await beside.play(scenario, replies=replies, flags=flags)
+    on_cli, emulated = await side_by_side.play(scenario, replies=replies, flags=flags)
     assert emulated == on_cli
-    if beside.cli.version == "2.1.325":
+    if side_by_side.cli.version == "2.1.325":
         stopped = {"UserPromptSubmit": "stopped_by_hook", "Stop": "stop_hook_prevented"}
         wanted = stopped.get(event, "hook_stopped")
         assert any(wanted in line for line in emulated) == (event != "PostToolUseFailure")
@@ -93,16 +95,16 @@ async def test_E29_a_hook_that_says_continue_false_ends_the_turn(
 
 @EMULATED
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop"])
-async def test_E29_a_hook_that_blocks_is_told_alike(event: str, beside: Beside) -> None:
+async def test_E29_a_hook_that_blocks_is_told_alike(event: str, side_by_side: SideBySide) -> None:
     def answer(call: int) -> Message:
         blocks = event == "UserPromptSubmit" or call == 1
         return {"decision": "block", "reason": "not yet"} if blocks else {}
 
-    replies = [LISTING, *(Said(reply(word)) for word in ("one", "two", "three"))]
-    on_cli, emulated = await beside.play(hooked(event, answer), replies=replies)
+    replies = [LISTING, *(ModelReply(reply(word)) for word in ("one", "two", "three"))]
+    on_cli, emulated = await side_by_side.play(hooked(event, answer), replies=replies)
     assert emulated == on_cli
     assert any("not yet" in line for line in emulated) == (
-        event == "Stop" or beside.cli.version == "2.1.325"
+        event == "Stop" or side_by_side.cli.version == "2.1.325"
     )
 
 
@@ -110,11 +112,11 @@ async def test_E29_a_hook_that_blocks_is_told_alike(event: str, beside: Beside) 
 @pytest.mark.parametrize("error", ["it broke", ""], ids=["fails", "is silent"])
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop"])
 async def test_E29_a_hook_that_fails_or_is_late_has_the_same_effect(
-    event: str, error: str, beside: Beside
+    event: str, error: str, side_by_side: SideBySide
 ) -> None:
     scenario = hooked(event, lambda call: None, prompts=1, error=error)
-    replies = [LISTING, Said(reply("after"))]
-    on_cli, emulated = await beside.play(scenario, replies=replies)
+    replies = [LISTING, ModelReply(reply("after"))]
+    on_cli, emulated = await side_by_side.play(scenario, replies=replies)
     assert emulated == on_cli
 
 
@@ -148,10 +150,10 @@ def furnish(home: Path, project: Path) -> None:
     "sources", [None, "", "user", "project", "local", "user,project", "project, local"]
 )
 async def test_E30_only_the_named_sources_of_settings_count(
-    sources: str | None, beside: Beside, home: Path
+    sources: str | None, side_by_side: SideBySide, home: Path
 ) -> None:
-    furnish(home, beside.project)
-    furnish(beside.folder / "home", beside.folder / "project")
+    furnish(home, side_by_side.project)
+    furnish(side_by_side.folder / "home", side_by_side.folder / "project")
 
     async def scenario(host: Host) -> Any:
         body = await host.request("initialize")
@@ -167,7 +169,7 @@ async def test_E30_only_the_named_sources_of_settings_count(
         return ran, own, lists, init["mcp_servers"], "haiku" in init["model"]
 
     flags = () if sources is None else ("--setting-sources", sources)
-    on_cli, emulated = await beside.play(scenario, flags=flags)
+    on_cli, emulated = await side_by_side.play(scenario, flags=flags)
     assert emulated == on_cli
     named = ("user", "project", "local") if sources is None else sources.replace(" ", "").split(",")
     assert on_cli[0] == sorted(filter(None, named))
@@ -178,23 +180,23 @@ def _is_own(name: str) -> bool:
 
 
 @EMULATED
-async def test_E30_an_unknown_source_of_settings_is_refused(beside: Beside) -> None:
+async def test_E30_an_unknown_source_of_settings_is_refused(side_by_side: SideBySide) -> None:
     async def scenario(host: Host) -> Any:
         return await host.process.exit_code(), host.process.seen
 
-    on_cli, emulated = await beside.play(scenario, flags=("--setting-sources", "nonsense"))
+    on_cli, emulated = await side_by_side.play(scenario, flags=("--setting-sources", "nonsense"))
     assert emulated == on_cli == (1, [])
 
 
 @EMULATED
-async def test_E27_a_lone_surrogate_is_told_alike(beside: Beside) -> None:
+async def test_E27_a_lone_surrogate_is_told_alike(side_by_side: SideBySide) -> None:
     async def scenario(host: Host) -> Any:
         lines = await host.turn("a\ud800b")
         echoed = [m["message"]["content"] for m in lines if m.get("isReplay")]
         return echoed, lines[-1]["type"], (host.project / "out").read_text()
 
     command = f"printf 'x{chr(0xD800)}y' > out"
-    replies = [Said(use("Bash", command=command, description="d")), Said(reply("Aye."))]
+    replies = [ModelReply(use("Bash", command=command, description="d")), ModelReply(reply("Aye."))]
     flags = ("--replay-user-messages",)
-    on_cli, emulated = await beside.play(scenario, replies=replies, flags=flags)
+    on_cli, emulated = await side_by_side.play(scenario, replies=replies, flags=flags)
     assert emulated == on_cli

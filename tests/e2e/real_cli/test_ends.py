@@ -24,8 +24,8 @@ from fairlead.host.process.turn import Turn
 from fairlead.model_api.gate import Gate
 from fairlead.model_api.replies import reply, use
 from fairlead.testing.real_cli import RealCli
-from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, play
-from tests.e2e.real_cli.witness import HeldCommand, Witness, ended
+from tests.e2e.real_cli.cli_harness import TURN_S, CliHarness, ScriptedDecisions, play
+from tests.e2e.real_cli.recording_observer import HeldCommand, RecordingObserver, ended
 
 IMPATIENT = Graces(after_eof=0.5, after_term=2.0, after_kill=2.0)
 """For a CLI that is known not to go by itself."""
@@ -43,36 +43,36 @@ def living_in(folder: Path) -> list[int]:
     return found
 
 
-async def test_closing_an_idle_session_ends_the_cli_with_0(stage: Stage) -> None:
+async def test_closing_an_idle_session_ends_the_cli_with_0(harness: CliHarness) -> None:
     """CLI-500: at the end of input the CLI goes by itself."""
-    session = stage.session()
-    witness = Witness.of(session)
+    session = harness.session()
+    observer = RecordingObserver.of(session)
     async with session:
         await play(session)
-    assert witness.returncode == 0
-    assert living_in(stage.project) == []
+    assert observer.returncode == 0
+    assert living_in(harness.project) == []
     with pytest.raises(SessionClosed, match="resume"):
         await session.send("too late")
 
 
-async def test_closing_during_a_turn_ends_it(stage: Stage) -> None:
+async def test_closing_during_a_turn_ends_it(harness: CliHarness) -> None:
     """CLI-518: left alone, a CLI runs its queue to the end first; we interrupt it."""
     gate = Gate()
-    stage.model.push(reply("Never.").but(hold=gate))
-    async with stage.session() as session, asyncio.timeout(TURN_S):
+    harness.model.push(reply("Never.").but(hold=gate))
+    async with harness.session() as session, asyncio.timeout(TURN_S):
         turn = await session.send("one")
         held = await session.send("two")
         await gate.reached()
         await session.close()
-        assert living_in(stage.project) == []
+        assert living_in(harness.project) == []
         (result,) = await ended(turn)
         assert result.subtype == "error_during_execution"
         with pytest.raises(TurnCancelled):
             await held
-    assert len(stage.model.requests) == 1
+    assert len(harness.model.requests) == 1
 
 
-async def test_closing_during_a_permission_request_ends_the_turn(stage: Stage) -> None:
+async def test_closing_during_a_permission_request_ends_the_turn(harness: CliHarness) -> None:
     """CLI-500: EOF while a permission is pending; the tool does not run."""
     asked = asyncio.Event()
 
@@ -80,53 +80,57 @@ async def test_closing_during_a_permission_request_ends_the_turn(stage: Stage) -
         asked.set()
         return await asyncio.Future()
 
-    stage.model.push(use("Bash", command=stage.script(content="touch ran"), description="d"))
-    session = stage.session(on_permission=hesitate)
-    witness = Witness.of(session)
+    harness.model.push(use("Bash", command=harness.script(content="touch ran"), description="d"))
+    session = harness.session(on_permission=hesitate)
+    observer = RecordingObserver.of(session)
     async with session, asyncio.timeout(TURN_S):
         turn = await session.send("go")
         await asked.wait()
         await session.close()
         assert not (await ended(turn))[0].ok
     assert session.pending == {}
-    assert witness.returncode is not None
-    assert not (stage.project / "ran").exists()
+    assert observer.returncode is not None
+    assert not (harness.project / "ran").exists()
 
 
-async def test_closing_also_ends_background_commands(stage: Stage, cli: RealCli) -> None:
+async def test_closing_also_ends_background_commands(harness: CliHarness, cli: RealCli) -> None:
     """CLI-500, CLI-1102, trap 7: a new CLI waits for its background tasks at the end of input."""
-    with HeldCommand(stage.project) as command:
-        stage.model.push(use("Bash", command=command.text, description="d", run_in_background=True))
-        session = stage.session(on_permission=Desk(), graces=IMPATIENT)
-        witness = Witness.of(session)
+    with HeldCommand(harness.project) as command:
+        harness.model.push(
+            use("Bash", command=command.text, description="d", run_in_background=True)
+        )
+        session = harness.session(on_permission=ScriptedDecisions(), graces=IMPATIENT)
+        observer = RecordingObserver.of(session)
         async with session, asyncio.timeout(TURN_S):
             await play(session)
             await command.begun()
-            assert len(living_in(stage.project)) > 1
-    assert witness.returncode is not None
-    assert living_in(stage.project) == []
+            assert len(living_in(harness.project)) > 1
+    assert observer.returncode is not None
+    assert living_in(harness.project) == []
 
 
 @asynccontextmanager
-async def struck(stage: Stage, number: signal.Signals) -> AsyncIterator[tuple[Session, Turn, int]]:
+async def struck(
+    harness: CliHarness, number: signal.Signals
+) -> AsyncIterator[tuple[Session, Turn, int]]:
     """A session whose CLI went at a signal in the middle of a turn, that turn, the exit code."""
     gate = Gate()
-    stage.model.push(reply("Never.").but(hold=gate))
-    session = stage.session()
-    witness = Witness.of(session)
+    harness.model.push(reply("Never.").but(hold=gate))
+    session = harness.session()
+    observer = RecordingObserver.of(session)
     async with session, asyncio.timeout(TURN_S):
         turn = await session.send("one")
         await gate.reached()
         assert session.pid is not None
         os.kill(session.pid, number)
-        await witness.until(lambda: witness.returncode is not None)
-        assert witness.returncode is not None
-        yield session, turn, witness.returncode
+        await observer.until(lambda: observer.returncode is not None)
+        assert observer.returncode is not None
+        yield session, turn, observer.returncode
 
 
-async def test_a_terminated_cli_fails_its_turn_and_reports_it(stage: Stage) -> None:
+async def test_a_terminated_cli_fails_its_turn_and_reports_it(harness: CliHarness) -> None:
     """CLI-509: SIGTERM 143; trap 29."""
-    async with struck(stage, signal.SIGTERM) as (session, turn, returncode):
+    async with struck(harness, signal.SIGTERM) as (session, turn, returncode):
         with pytest.raises(AgentExited) as failure:
             await session.send("two")
         assert failure.value.returncode == returncode == 143
@@ -139,10 +143,10 @@ async def test_a_terminated_cli_fails_its_turn_and_reports_it(stage: Stage) -> N
 
 
 async def test_a_cli_that_sigint_ends_exits_with_0_and_its_turn_fails(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-509: SIGINT: exit 0, on 2.1.325 mostly with a result, before without; trap 29."""
-    async with struck(stage, signal.SIGINT) as (_, turn, returncode):
+    async with struck(harness, signal.SIGINT) as (_, turn, returncode):
         assert returncode == 0
         try:
             # 2.1.325 tries to end the turn, and goes before it has in one case of 25 (measured).
@@ -152,9 +156,9 @@ async def test_a_cli_that_sigint_ends_exits_with_0_and_its_turn_fails(
             assert exited.returncode == 0  # noqa: PT017  either way is right
 
 
-async def test_a_killed_cli_is_distinguished_from_one_that_exited(stage: Stage) -> None:
+async def test_a_killed_cli_is_distinguished_from_one_that_exited(harness: CliHarness) -> None:
     """CLI-508: the end is learned from wait; every reader and every turn is told."""
-    async with stage.session() as session, asyncio.timeout(TURN_S):
+    async with harness.session() as session, asyncio.timeout(TURN_S):
         await play(session)
         reader = session.messages()
         assert session.pid is not None

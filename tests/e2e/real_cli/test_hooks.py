@@ -36,9 +36,16 @@ from fairlead.model_api.script import when
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Result, User
 from fairlead.wire.system import HookResponse, HookStarted
-from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, all_of, one_of, play
+from tests.e2e.real_cli.cli_harness import (
+    TURN_S,
+    CliHarness,
+    ScriptedDecisions,
+    all_of,
+    one_of,
+    play,
+)
+from tests.e2e.real_cli.recording_observer import RecordingObserver
 from tests.e2e.real_cli.stdio_server import small_server
-from tests.e2e.real_cli.witness import Witness
 
 ALWAYS_PROVOKED = {
     "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PreCompact", "PreToolUse",
@@ -74,19 +81,19 @@ class Log:
 
 
 async def test_every_hook_event_can_be_registered_and_is_called_back(
-    stage: Stage, cli: RealCli, tmp_path: Path
+    harness: CliHarness, cli: RealCli, tmp_path: Path
 ) -> None:
     """CLI-811: hooks through initialize; those a version does not know do no harm."""
-    set_up_a_project(stage.project)
+    set_up_a_project(harness.project)
     log = Log()
-    async with stage.session(
+    async with harness.session(
         hooks=[Hook(event=event, handler=log) for event in get_args(HookEvent)],
-        on_permission=Desk(),
+        on_permission=ScriptedDecisions(),
         on_elicitation=lambda request: Accept({"name": "Ada"}),
         mcp_servers={"small": small_server(tmp_path / "log")},
         rules=ToolRules(allowed=["TaskCreate", "TaskUpdate"]),
     ) as session:
-        await provoke(stage, session)
+        await provoke(harness, session)
         newer = cli.key >= (2, 1, 325)
         await log.has(ALWAYS_PROVOKED | PROVOKED_LATER if newer else ALWAYS_PROVOKED)
     for call in log.calls:
@@ -110,25 +117,27 @@ def set_up_a_project(project: Path) -> None:
     (commands / "hello.md").write_text("Say hello to $ARGUMENTS.")
 
 
-async def provoke(stage: Stage, session: Session) -> None:
+async def provoke(harness: CliHarness, session: Session) -> None:
     """Do all that calls a hook."""
-    await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
-    await stage.use(session, "Bash", command="exit 3", description="fails")
-    await stage.use(session, "mcp__small__ask")
-    await stage.use(session, "TaskCreate", subject="s", description="d", activeForm="doing")
-    await stage.use(session, "TaskUpdate", taskId="1", status="completed")
+    await harness.use(session, "Write", file_path=str(harness.project / "a.txt"), content="x")
+    await harness.use(session, "Bash", command="exit 3", description="fails")
+    await harness.use(session, "mcp__small__ask")
+    await harness.use(session, "TaskCreate", subject="s", description="d", activeForm="doing")
+    await harness.use(session, "TaskUpdate", taskId="1", status="completed")
     agent = {"subagent_type": "general-purpose", "run_in_background": False}
-    await stage.use(session, "Task", description="d", prompt="do it", **agent)
+    await harness.use(session, "Task", description="d", prompt="do it", **agent)
     await play(session, "/hello you")
     await play(session, "/compact")
     await session.set_model("claude-sonnet-4-5")
-    stage.model.push(when(fail(400, "no"), text="fail now", times=None))
+    harness.model.push(when(fail(400, "no"), text="fail now", times=None))
     await play(session, "fail now")
 
 
-async def test_a_PreToolUse_hook_allows_edits_denies_or_asks(stage: Stage, cli: RealCli) -> None:
+async def test_a_PreToolUse_hook_allows_edits_denies_or_asks(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-811: PreToolUse allow, updatedInput, deny, ask; only for the tools it matches."""
-    command = stage.script()
+    command = harness.script()
     outputs: dict[str, HookOutput] = {
         f"{command} allowed": allow_tool("fine"),
         f"{command} edited": allow_tool(input={"command": f"{command} by the hook"}),
@@ -140,12 +149,12 @@ async def test_a_PreToolUse_hook_allows_edits_denies_or_asks(stage: Stage, cli: 
     async def gate(call: HookCall) -> HookOutput:
         return outputs[call.input["tool_input"]["command"]]
 
-    desk = Desk()
+    decisions = ScriptedDecisions()
     hook = Hook(event="PreToolUse", matcher="Bash", handler=gate)
-    async with stage.session(hooks=[hook], on_permission=desk) as session:
-        heard = [await result_of(stage, session, wish) for wish in outputs]
-        asked_for = [request.input["command"] for request in desk.asked]
-        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    async with harness.session(hooks=[hook], on_permission=decisions) as session:
+        heard = [await result_of(harness, session, wish) for wish in outputs]
+        asked_for = [request.input["command"] for request in decisions.asked]
+        await harness.use(session, "Write", file_path=str(harness.project / "a.txt"), content="x")
     allowed, edited, denied, asked, listed = heard
     assert allowed.text == "ran allowed"
     assert edited.text == "ran by the hook"
@@ -156,17 +165,17 @@ async def test_a_PreToolUse_hook_allows_edits_denies_or_asks(stage: Stage, cli: 
     # What passes anyway is not asked for on 2.1.38, whatever a hook says.
     overrides = cli.key >= (2, 1, 120)
     assert asked_for == [f"{command} asked", "ls"][: 1 + overrides]
-    assert desk.tools[-1] == "Write"
+    assert decisions.tools[-1] == "Write"
 
 
-async def result_of(stage: Stage, session: Session, command: str) -> Any:
-    await stage.use(session, "Bash", command=command, description="d")
-    (result,) = stage.model.requests[-1].tool_results
+async def result_of(harness: CliHarness, session: Session, command: str) -> Any:
+    await harness.use(session, "Bash", command=command, description="d")
+    (result,) = harness.model.requests[-1].tool_results
     return result
 
 
 async def test_hooks_add_context_block_prompts_and_continue_the_turn(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-814: PostToolUse, UserPromptSubmit block, Stop block."""
     stops: list[HookCall] = []
@@ -186,23 +195,23 @@ async def test_hooks_add_context_block_prompts_and_continue_the_turn(
         Hook(event="PostToolUse", handler=after_tool),
         Hook(event="Stop", handler=at_stop),
     ]
-    async with stage.session(hooks=hooks, permission_mode="acceptEdits") as session:
+    async with harness.session(hooks=hooks, permission_mode="acceptEdits") as session:
         blocked = await play(session, "tell me the secret")
-        assert not stage.model.requests
-        file = str(stage.project / "a.txt")
-        worked = await stage.use(session, "Write", file_path=file, content="x")
+        assert not harness.model.requests
+        file = str(harness.project / "a.txt")
+        worked = await harness.use(session, "Write", file_path=file, content="x")
     outcome = one_of(Result, blocked)
     assert outcome.ok
     assert ("we do not talk of that" in outcome.text) == (cli.key >= (2, 1, 220))
-    assert "the file is for Ada" in str(stage.model.requests[1].messages)
-    assert "you forgot the tests" in str(stage.model.requests[2].messages)
+    assert "the file is for Ada" in str(harness.model.requests[1].messages)
+    assert "you forgot the tests" in str(harness.model.requests[2].messages)
     synthetic = [line.text for line in all_of(User, worked) if line.is_synthetic]
     assert any("you forgot the tests" in text for text in synthetic)
     assert [call.input["stop_hook_active"] for call in stops] == [False, True]
 
 
 async def test_no_permission_handler_is_needed_if_a_permission_hook_decides(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-811: PermissionRequest hook vs can_use_tool; 2.1.325 asks both and withdraws one."""
     both_at_once = cli.key >= (2, 1, 120)
@@ -222,16 +231,16 @@ async def test_no_permission_handler_is_needed_if_a_permission_hook_decides(
         return {"hookSpecificOutput": {"hookEventName": call.event, "decision": decision}}
 
     hook = Hook(event="PermissionRequest", handler=decide)
-    async with stage.session(hooks=[hook], on_permission=never) as session:
-        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
+    async with harness.session(hooks=[hook], on_permission=never) as session:
+        await harness.use(session, "Write", file_path=str(harness.project / "a.txt"), content="x")
         assert session.pending == {}
-    assert (stage.project / "a.txt").exists()
+    assert (harness.project / "a.txt").exists()
     assert asked.is_set() == withdrawn.is_set() == both_at_once
 
 
-async def test_hooks_that_fail_or_time_out_do_not_allow_a_tool(stage: Stage) -> None:
+async def test_hooks_that_fail_or_time_out_do_not_allow_a_tool(harness: CliHarness) -> None:
     """CLI-811: hook callback never answered; 2.1.38 would run the tool."""
-    file = stage.project / "a.txt"
+    file = harness.project / "a.txt"
 
     async def broken(call: HookCall) -> None:
         raise LookupError("no such rule")
@@ -244,35 +253,35 @@ async def test_hooks_that_fail_or_time_out_do_not_allow_a_tool(stage: Stage) -> 
         Hook(event="PreToolUse", matcher="Bash", handler=slow, timeout=1.0),
         Hook(event="Stop", handler=broken),
     ]
-    desk = Desk()
-    async with stage.session(hooks=hooks, on_permission=desk) as session:
-        await stage.use(session, "Write", file_path=str(file), content="x")
-        (written,) = stage.model.requests[-1].tool_results
-        ran = await result_of(stage, session, stage.script())
+    decisions = ScriptedDecisions()
+    async with harness.session(hooks=hooks, on_permission=decisions) as session:
+        await harness.use(session, "Write", file_path=str(file), content="x")
+        (written,) = harness.model.requests[-1].tool_results
+        ran = await result_of(harness, session, harness.script())
     assert written.is_error
     assert "no such rule" in written.text
     assert ran.is_error
     assert "took more than 1 s" in ran.text
-    assert desk.asked == []
+    assert decisions.asked == []
     assert not file.exists()
 
 
 async def test_command_hooks_are_reported_by_versions_that_report_them(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-811: hooks are invisible, but for SessionStart and with --include-hook-events."""
     tells_all = cli.key >= (2, 1, 88)
     command = {"hooks": [{"type": "command", "command": "echo heard"}]}
     settings = {"hooks": {"SessionStart": [command], "PreToolUse": [command]}}
-    session = stage.session(
+    session = harness.session(
         settings=SettingsSources(value=settings), stream=Stream(hook_events=tells_all)
     )
-    witness = Witness.of(session)
+    observer = RecordingObserver.of(session)
     async with session:
-        await result_of(stage, session, "ls")
+        await result_of(harness, session, "ls")
     expected = {"SessionStart", "PreToolUse"} if tells_all else {"SessionStart"}
-    assert {hook.hook_event for hook in witness.all_of(HookStarted)} == expected
-    responses = witness.all_of(HookResponse)
+    assert {hook.hook_event for hook in observer.all_of(HookStarted)} == expected
+    responses = observer.all_of(HookResponse)
     assert {(hook.hook_event, (hook.stdout or "").strip()) for hook in responses} == {
         (event, "heard") for event in expected
     }

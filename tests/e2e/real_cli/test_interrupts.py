@@ -11,8 +11,15 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.control import ControlCancelRequest, ControlRequest, ControlResponse
 from fairlead.wire.events import Assistant, Result, StreamEvent, User
 from fairlead.wire.versions import Feature
-from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, all_of, play, tool_lines
-from tests.e2e.real_cli.witness import HeldCommand, Witness, ended, has
+from tests.e2e.real_cli.cli_harness import (
+    TURN_S,
+    CliHarness,
+    ScriptedDecisions,
+    all_of,
+    play,
+    tool_lines,
+)
+from tests.e2e.real_cli.recording_observer import HeldCommand, RecordingObserver, ended, has
 
 MARKER = "[Request interrupted by user"
 
@@ -28,27 +35,27 @@ def check_interrupted(result: Result, cli: RealCli, *reasons: str) -> None:
 
 
 async def test_an_interrupt_of_an_idle_session_is_answered_and_ends_nothing(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-205: interrupt when idle, success and nothing else; trap 4."""
-    session = stage.session()
-    witness = Witness.of(session)
+    session = harness.session()
+    observer = RecordingObserver.of(session)
     async with session:
         answer = await session.interrupt()
         assert answer == ({"still_queued": []} if has(cli, Feature.STILL_QUEUED) else {})
         await play(session, "one")
         await session.interrupt()
         assert (await play(session, "two"))[-1].data["result"] == "Done."
-    assert [result.ok for result in witness.all_of(Result)] == [True, True]
+    assert [result.ok for result in observer.all_of(Result)] == [True, True]
 
 
 async def test_an_interrupt_ends_a_turn_that_is_waiting_for_the_model(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-203: interrupt -> success, the marker, then the result."""
     gate = Gate()
-    stage.model.push(reply("Never said.").but(hold=gate), reply("Next."))
-    async with stage.session() as session:
+    harness.model.push(reply("Never said.").but(hold=gate), reply("Next."))
+    async with harness.session() as session:
         turn = await session.send("one")
         await gate.reached()
         await session.interrupt()
@@ -57,32 +64,36 @@ async def test_an_interrupt_ends_a_turn_that_is_waiting_for_the_model(
         (result,) = await ended(turn)
         check_interrupted(result, cli, "aborted_streaming")
         assert (await play(session, "two"))[-1].data["result"] == "Next."
-    assert [exchange.outcome for exchange in stage.model.turns] == ["hung up", "answered"]
+    assert [exchange.outcome for exchange in harness.model.turns] == ["hung up", "answered"]
 
 
-async def test_an_interrupt_during_a_text_keeps_the_text_so_far(stage: Stage, cli: RealCli) -> None:
+async def test_an_interrupt_during_a_text_keeps_the_text_so_far(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-203: before the marker 2.1.325 gives the partial text, `aborted`; 2.1.38 does not."""
     gate = Gate()
-    stage.model.push(reply("one two").but(delta_chars=4, hold=gate, hold_after=1))
-    session = stage.session()
-    witness = Witness.of(session)
+    harness.model.push(reply("one two").but(delta_chars=4, hold=gate, hold_after=1))
+    session = harness.session()
+    observer = RecordingObserver.of(session)
     async with session:
         turn = await session.send("go")
         await gate.reached()
-        await witness.until(lambda: any("one " in str(e.data) for e in witness.all_of(StreamEvent)))
+        await observer.until(
+            lambda: any("one " in str(e.data) for e in observer.all_of(StreamEvent))
+        )
         await session.interrupt()
         (result,) = await ended(turn)
     check_interrupted(result, cli, "aborted_streaming")
-    kept = [(line.text, line.aborted) for line in witness.all_of(Assistant)]
+    kept = [(line.text, line.aborted) for line in observer.all_of(Assistant)]
     aborted = True if cli.key >= (2, 1, 220) else None
     assert kept == ([("one ", aborted)] if cli.key >= (2, 1, 120) else [])
 
 
-async def test_an_interrupt_stops_a_running_command(stage: Stage, cli: RealCli) -> None:
+async def test_an_interrupt_stops_a_running_command(harness: CliHarness, cli: RealCli) -> None:
     """CLI-203: interrupt during Bash; the text of the tool's result differs, trap 33."""
-    with HeldCommand(stage.project) as command:
-        stage.model.push(use("Bash", command=command.text, description="d"))
-        async with stage.session(on_permission=Desk()) as session:
+    with HeldCommand(harness.project) as command:
+        harness.model.push(use("Bash", command=command.text, description="d"))
+        async with harness.session(on_permission=ScriptedDecisions()) as session:
             turn = await session.send("go")
             await command.begun()
             await session.interrupt()
@@ -93,12 +104,12 @@ async def test_an_interrupt_stops_a_running_command(stage: Stage, cli: RealCli) 
             assert block.is_error
             last = all_of(User, messages)[-1]
             assert last.text == f"{MARKER} for tool use]"
-            assert len(stage.model.requests) == 1
+            assert len(harness.model.requests) == 1
             await play(session, "two")
 
 
 async def test_an_interrupt_withdraws_an_open_permission_request(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-207: control_cancel_request comes before the answer; trap 18. Nothing is answered."""
     asked, given_up = asyncio.Event(), asyncio.Event()
@@ -110,9 +121,9 @@ async def test_an_interrupt_withdraws_an_open_permission_request(
         finally:
             given_up.set()
 
-    stage.model.push(use("Bash", command=stage.script(), description="d"))
-    session = stage.session(on_permission=hesitate)
-    witness = Witness.of(session)
+    harness.model.push(use("Bash", command=harness.script(), description="d"))
+    session = harness.session(on_permission=hesitate)
+    observer = RecordingObserver.of(session)
     async with session, asyncio.timeout(TURN_S):
         turn = await session.send("go")
         await asked.wait()
@@ -123,19 +134,21 @@ async def test_an_interrupt_withdraws_an_open_permission_request(
         assert session.pending == {}
         await play(session, "two")
     check_interrupted(result, cli, "aborted_tools")
-    (request,) = witness.all_of(ControlRequest)
-    (cancel,) = witness.all_of(ControlCancelRequest)
+    (request,) = observer.all_of(ControlRequest)
+    (cancel,) = observer.all_of(ControlCancelRequest)
     assert cancel.request_id == request.request_id
-    answer = witness.all_of(ControlResponse)[-1]
-    assert witness.heard.index(cancel) < witness.heard.index(answer)
-    assert not [line for line in witness.written if line["type"] == "control_response"]
+    answer = observer.all_of(ControlResponse)[-1]
+    assert observer.heard.index(cancel) < observer.heard.index(answer)
+    assert not [line for line in observer.written if line["type"] == "control_response"]
 
 
-async def test_two_interrupts_and_the_next_prompt_can_be_written_together(stage: Stage) -> None:
+async def test_two_interrupts_and_the_next_prompt_can_be_written_together(
+    harness: CliHarness,
+) -> None:
     """CLI-203: the second interrupt is answered and has no effect on the next turn."""
     gate = Gate()
-    stage.model.push(reply("Never said.").but(hold=gate), reply("Next."))
-    async with stage.session() as session, asyncio.timeout(TURN_S):
+    harness.model.push(reply("Never said.").but(hold=gate), reply("Next."))
+    async with harness.session() as session, asyncio.timeout(TURN_S):
         first = await session.send("one")
         await gate.reached()
         asking = asyncio.gather(session.interrupt(), session.interrupt())
@@ -149,9 +162,11 @@ async def test_two_interrupts_and_the_next_prompt_can_be_written_together(stage:
     assert following.text == "Next." or not following.ok
 
 
-async def test_an_interrupt_directly_after_a_prompt_leaves_nothing_pending(stage: Stage) -> None:
+async def test_an_interrupt_directly_after_a_prompt_leaves_nothing_pending(
+    harness: CliHarness,
+) -> None:
     """CLI-203: whether it still catches the turn is a race; that all goes on is not."""
-    async with stage.session() as session:
+    async with harness.session() as session:
         turn = await session.send("one")
         await session.interrupt()
         (result,) = await ended(turn)
@@ -161,17 +176,17 @@ async def test_an_interrupt_directly_after_a_prompt_leaves_nothing_pending(stage
 
 
 async def test_a_denial_with_interrupt_ends_the_turn_immediately(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-203: deny with interrupt:true; no second request, and only old ones pass the words on."""
-    stage.model.push(use("Bash", command=stage.script(), description="d"))
-    desk = Desk(Deny("Stop this.", interrupt=True))
-    async with stage.session(on_permission=desk) as session:
+    harness.model.push(use("Bash", command=harness.script(), description="d"))
+    decisions = ScriptedDecisions(Deny("Stop this.", interrupt=True))
+    async with harness.session(on_permission=decisions) as session:
         messages = await play(session, "go")
         ((_, block),) = tool_lines(messages)
         assert block.is_error
         assert ("Stop this." in str(block.content)) is (cli.key < (2, 1, 220))
-        assert len(stage.model.requests) == 1
+        assert len(harness.model.requests) == 1
         result = messages[-1]
         assert isinstance(result, Result)
         # 2.1.325 names the stream if the denial comes before the message has ended.

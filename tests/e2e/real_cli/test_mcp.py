@@ -28,24 +28,24 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.control import ControlRequest, McpMessage
 from fairlead.wire.system import Init
 from fairlead.wire.updates import AddRules, RuleValue
-from tests.e2e.real_cli.stage import PNG, TURN_S, Desk, Stage, one_of, play
+from tests.e2e.real_cli.cli_harness import PNG, TURN_S, CliHarness, ScriptedDecisions, one_of, play
+from tests.e2e.real_cli.recording_observer import RecordingObserver
 from tests.e2e.real_cli.stdio_server import small_server
-from tests.e2e.real_cli.witness import Witness
 
 
 def allowed(*servers: str) -> ToolRules:
     return ToolRules(allowed=[f"mcp__{server}" for server in servers])
 
 
-async def result_of(stage: Stage, session: Session, name: str, /, **input: Any) -> Any:
+async def result_of(harness: CliHarness, session: Session, name: str, /, **input: Any) -> Any:
     """Let the model use a tool; what it is given back."""
-    await stage.use(session, name, **input)
-    (result,) = stage.model.requests[-1].tool_results
+    await harness.use(session, name, **input)
+    (result,) = harness.model.requests[-1].tool_results
     return result
 
 
 async def test_an_in_process_tool_is_called_with_its_arguments_and_ids(
-    stage: Stage,
+    harness: CliHarness,
 ) -> None:
     """CLI-804: handshake, tools/call with _meta, answers by value; a rule has no content."""
     contexts: list[ToolContext] = []
@@ -57,20 +57,20 @@ async def test_an_in_process_tool_is_called_with_its_arguments_and_ids(
         context.log("info", "half way")
         return str(a + b)
 
-    desk = Desk()
-    async with stage.session(tools=[add], on_permission=desk) as session:
-        sum_of = await result_of(stage, session, "mcp__fairlead__add", a=2, b=3)
-        wrong = await result_of(stage, session, "mcp__fairlead__add", a="two", b=3)
+    decisions = ScriptedDecisions()
+    async with harness.session(tools=[add], on_permission=decisions) as session:
+        sum_of = await result_of(harness, session, "mcp__fairlead__add", a=2, b=3)
+        wrong = await result_of(harness, session, "mcp__fairlead__add", a="two", b=3)
     assert (sum_of.text, sum_of.is_error) == ("5.0", False)
     assert wrong.is_error
-    assert contexts[0].tool_use_id == sum_of.tool_use_id == desk.asked[0].tool_use_id
+    assert contexts[0].tool_use_id == sum_of.tool_use_id == decisions.asked[0].tool_use_id
     rule = RuleValue("mcp__fairlead__add")
     suggestion = AddRules(rules=(rule,), behavior="allow", destination="localSettings")
-    assert desk.asked[0].suggestions == (suggestion,)
+    assert decisions.asked[0].suggestions == (suggestion,)
     assert str(rule) == "mcp__fairlead__add"
 
 
-async def test_results_of_every_kind_reach_the_model(stage: Stage) -> None:
+async def test_results_of_every_kind_reach_the_model(harness: CliHarness) -> None:
     """CLI-800: isError, structured content, images; also a server of the `mcp` package."""
     from mcp.server.mcpserver import MCPServer
 
@@ -93,11 +93,11 @@ async def test_results_of_every_kind_reach_the_model(stage: Stage) -> None:
         return f"Hello {name}"
 
     servers = {"ours": Server("ours", tools=[broken, facts, picture]), "theirs": theirs}
-    async with stage.session(mcp_servers=servers, rules=allowed(*servers)) as session:
-        failed = await result_of(stage, session, "mcp__ours__broken")
-        structured = await result_of(stage, session, "mcp__ours__facts")
-        image = await result_of(stage, session, "mcp__ours__picture")
-        greeting = await result_of(stage, session, "mcp__theirs__greet", name="Ada")
+    async with harness.session(mcp_servers=servers, rules=allowed(*servers)) as session:
+        failed = await result_of(harness, session, "mcp__ours__broken")
+        structured = await result_of(harness, session, "mcp__ours__facts")
+        image = await result_of(harness, session, "mcp__ours__picture")
+        greeting = await result_of(harness, session, "mcp__theirs__greet", name="Ada")
     assert failed.is_error
     assert "it is out of paper" in failed.text
     assert json.loads(structured.text) == {"answer": 42}
@@ -108,7 +108,7 @@ async def test_results_of_every_kind_reach_the_model(stage: Stage) -> None:
     assert "Hello Ada" in greeting.text
 
 
-async def test_an_interrupt_cancels_a_slow_call(stage: Stage) -> None:
+async def test_an_interrupt_cancels_a_slow_call(harness: CliHarness) -> None:
     """CLI-808: interrupt while a tools/call is pending; the tool is cancelled."""
     began, withdrawn = asyncio.Event(), asyncio.Event()
 
@@ -121,8 +121,8 @@ async def test_an_interrupt_cancels_a_slow_call(stage: Stage) -> None:
             withdrawn.set()
         return "never"
 
-    stage.model.push(use("mcp__fairlead__slow"))
-    async with stage.session(tools=[slow], rules=allowed("fairlead")) as session:
+    harness.model.push(use("mcp__fairlead__slow"))
+    async with harness.session(tools=[slow], rules=allowed("fairlead")) as session:
         turn = await session.send("go")
         async with asyncio.timeout(TURN_S):
             await began.wait()
@@ -130,11 +130,11 @@ async def test_an_interrupt_cancels_a_slow_call(stage: Stage) -> None:
             assert (await turn).subtype == "error_during_execution"
             await withdrawn.wait()
         assert session.pending == {}
-        assert (await result_of(stage, session, "mcp__fairlead__slow", odd=1)).is_error
+        assert (await result_of(harness, session, "mcp__fairlead__slow", odd=1)).is_error
 
 
 async def test_an_in_process_server_can_send_requests_to_the_cli(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-800: mcp_message host to CLI; the answer is a message without a method."""
 
@@ -142,11 +142,11 @@ async def test_an_in_process_server_can_send_requests_to_the_cli(
     async def hello() -> str:
         return "hello"
 
-    session = stage.session(tools=[hello], rules=allowed("fairlead"))
-    witness = Witness.of(session)
+    session = harness.session(tools=[hello], rules=allowed("fairlead"))
+    observer = RecordingObserver.of(session)
 
     def messages_of_the_client() -> list[Any]:
-        requests = [line.request for line in witness.all_of(ControlRequest)]
+        requests = [line.request for line in observer.all_of(ControlRequest)]
         return [one.message for one in requests if isinstance(one, McpMessage)]
 
     def listings() -> int:
@@ -155,19 +155,19 @@ async def test_an_in_process_server_can_send_requests_to_the_cli(
     async with session:
         await play(session)
         await session.mcp_message("fairlead", {"jsonrpc": "2.0", "id": 99, "method": "ping"})
-        await witness.until(lambda: messages_of_the_client()[-1].get("id") == 99)
+        await observer.until(lambda: messages_of_the_client()[-1].get("id") == 99)
         pong = messages_of_the_client()[-1]
         before = listings()
         changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
         await session.mcp_message("fairlead", changed)
         if cli.key >= (2, 1, 325):
-            await witness.until(lambda: listings() > before)
-        assert (await result_of(stage, session, "mcp__fairlead__hello")).text == "hello"
+            await observer.until(lambda: listings() > before)
+        assert (await result_of(harness, session, "mcp__fairlead__hello")).text == "hello"
     assert ("method" in pong, pong["result"]) == (False, {})
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_the_model_lists_and_reads_resources(stage: Stage) -> None:
+async def test_the_model_lists_and_reads_resources(harness: CliHarness) -> None:
     """CLI-800: resources of a server in this program; 2.1.38 does not ask for them."""
 
     @resource("note://one", name="one")
@@ -175,17 +175,17 @@ async def test_the_model_lists_and_reads_resources(stage: Stage) -> None:
         return "buy herring"
 
     notes = {"notes": Server("notes", resources=[note])}
-    async with stage.session(mcp_servers=notes, on_permission=Desk()) as session:
-        listed = await result_of(stage, session, "ListMcpResourcesTool")
+    async with harness.session(mcp_servers=notes, on_permission=ScriptedDecisions()) as session:
+        listed = await result_of(harness, session, "ListMcpResourcesTool")
         read = await result_of(
-            stage, session, "ReadMcpResourceTool", server="notes", uri="note://one"
+            harness, session, "ReadMcpResourceTool", server="notes", uri="note://one"
         )
     assert "note://one" in listed.text
     assert "buy herring" in read.text
 
 
 async def test_a_server_started_by_the_cli_can_ask_the_user(
-    stage: Stage, cli: RealCli, tmp_path: Path
+    harness: CliHarness, cli: RealCli, tmp_path: Path
 ) -> None:
     """CLI-1200: elicitation of a server outside this program; 2.1.38 cannot."""
     asked: list[ElicitationRequest] = []
@@ -195,11 +195,11 @@ async def test_a_server_started_by_the_cli_can_ask_the_user(
         return Accept({"name": "Ada"})
 
     log = tmp_path / "log"
-    async with stage.session(
+    async with harness.session(
         mcp_servers={"small": small_server(log)}, rules=allowed("small"), on_elicitation=answer
     ) as session:
-        echo = await result_of(stage, session, "mcp__small__echo", text="hey")
-        answered = json.loads((await result_of(stage, session, "mcp__small__ask")).text)
+        echo = await result_of(harness, session, "mcp__small__echo", text="hey")
+        answered = json.loads((await result_of(harness, session, "mcp__small__ask")).text)
     assert echo.text == "hey"
     if cli.key >= (2, 1, 120):
         assert answered == {"result": {"action": "accept", "content": {"name": "Ada"}}}
@@ -214,11 +214,13 @@ async def test_a_server_started_by_the_cli_can_ask_the_user(
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_an_elicitation_without_a_handler_is_declined(stage: Stage, tmp_path: Path) -> None:
+async def test_an_elicitation_without_a_handler_is_declined(
+    harness: CliHarness, tmp_path: Path
+) -> None:
     """CLI-1200: elicitation; nothing hangs."""
     servers = {"small": small_server(tmp_path / "log")}
-    async with stage.session(mcp_servers=servers, rules=allowed("small")) as session:
-        answered = json.loads((await result_of(stage, session, "mcp__small__ask")).text)
+    async with harness.session(mcp_servers=servers, rules=allowed("small")) as session:
+        answered = json.loads((await result_of(harness, session, "mcp__small__ask")).text)
     assert answered == {"result": {"action": "decline"}}
 
 
@@ -227,7 +229,7 @@ async def statuses(session: Session) -> dict[str, str]:
 
 
 async def test_servers_are_enabled_disabled_reconnected_added_and_removed(
-    stage: Stage, cli: RealCli, tmp_path: Path
+    harness: CliHarness, cli: RealCli, tmp_path: Path
 ) -> None:
     """CLI-806: mcp_status (each once), toggle, reconnect, set_servers; our own tools stay."""
 
@@ -236,7 +238,7 @@ async def test_servers_are_enabled_disabled_reconnected_added_and_removed(
         return "still here"
 
     fixed = {"fixed": small_server(tmp_path / "fixed")}
-    async with stage.session(
+    async with harness.session(
         tools=[hello], mcp_servers=fixed, rules=allowed("fixed", "added", "fairlead")
     ) as session:
         await play(session)
@@ -248,8 +250,8 @@ async def test_servers_are_enabled_disabled_reconnected_added_and_removed(
         assert (await statuses(session))["fixed"] == "connected"
         changed = await session.mcp_set_servers({"added": small_server(tmp_path / "added")})
         assert (changed["added"], changed["errors"]) == (["added"], {})
-        assert (await result_of(stage, session, "mcp__added__echo", text="hey")).text == "hey"
-        assert (await result_of(stage, session, "mcp__fairlead__hello")).text == "still here"
+        assert (await result_of(harness, session, "mcp__added__echo", text="hey")).text == "hey"
+        assert (await result_of(harness, session, "mcp__fairlead__hello")).text == "still here"
         names = [server["name"] for server in await session.mcp_status()]
         assert sorted(names) == ["added", "fairlead", "fixed"]
         if cli.key >= (2, 1, 120):
@@ -259,20 +261,20 @@ async def test_servers_are_enabled_disabled_reconnected_added_and_removed(
                 await session.mcp_reconnect("added")
         assert "added" in (await session.mcp_set_servers({}))["removed"]
         assert "added" not in await statuses(session)
-        assert (await result_of(stage, session, "mcp__fairlead__hello")).text == "still here"
+        assert (await result_of(harness, session, "mcp__fairlead__hello")).text == "still here"
 
 
 async def test_project_servers_are_connected_without_approval_unless_strict(
-    stage: Stage, tmp_path: Path
+    harness: CliHarness, tmp_path: Path
 ) -> None:
     """CLI-809: .mcp.json of the project."""
     config = {"mcpServers": {"theirs": small_server(tmp_path / "theirs")}}
-    (stage.project / ".mcp.json").write_text(json.dumps(config))
-    desk = Desk(Deny("no"))
-    async with stage.session(on_permission=desk) as session:
+    (harness.project / ".mcp.json").write_text(json.dumps(config))
+    decisions = ScriptedDecisions(Deny("no"))
+    async with harness.session(on_permission=decisions) as session:
         init = one_of(Init, await play(session))
         assert [server.name for server in init.mcp_servers or ()] == ["theirs"]
-    assert desk.asked == []
-    async with stage.session(mcp=McpOptions(strict=True)) as session:
+    assert decisions.asked == []
+    async with harness.session(mcp=McpOptions(strict=True)) as session:
         init = one_of(Init, await play(session))
         assert init.mcp_servers == ()

@@ -22,19 +22,28 @@ from fairlead.wire.updates import (
     ReplaceRules,
     RuleValue,
 )
-from tests.e2e.real_cli.stage import Desk, OpenDesk, Stage, all_of, one_of, tool_lines
-from tests.e2e.real_cli.witness import ended
+from tests.e2e.real_cli.cli_harness import (
+    CliHarness,
+    HeldRequests,
+    ScriptedDecisions,
+    all_of,
+    one_of,
+    tool_lines,
+)
+from tests.e2e.real_cli.recording_observer import ended
 
 
-async def test_an_allowed_tool_runs_with_the_original_or_the_edited_input(stage: Stage) -> None:
+async def test_an_allowed_tool_runs_with_the_original_or_the_edited_input(
+    harness: CliHarness,
+) -> None:
     """CLI-310: userModified is false, even when the host changed the input."""
-    file = stage.project / "a.txt"
+    file = harness.project / "a.txt"
     edited = {"file_path": str(file), "content": "from the host"}
-    desk = Desk(Allow(), Allow(edited))
-    async with stage.session(on_permission=desk) as session:
-        await stage.use(session, "Write", file_path=str(file), content="from the model")
+    decisions = ScriptedDecisions(Allow(), Allow(edited))
+    async with harness.session(on_permission=decisions) as session:
+        await harness.use(session, "Write", file_path=str(file), content="from the model")
         assert file.read_text() == "from the model"
-        ran = await stage.use(session, "Write", file_path=str(file), content="from the model")
+        ran = await harness.use(session, "Write", file_path=str(file), content="from the model")
     assert file.read_text() == "from the host"
     ((line, block),) = tool_lines(ran)
     assert block.is_error is not True
@@ -42,37 +51,39 @@ async def test_an_allowed_tool_runs_with_the_original_or_the_edited_input(stage:
     assert line.tool_use_result.get("userModified") in (None, False)
 
 
-async def test_returned_suggestions_take_effect_immediately(stage: Stage, cli: RealCli) -> None:
+async def test_returned_suggestions_take_effect_immediately(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-303: updatedPermissions with the suggestions echoed back, in their own scope."""
-    command = stage.script()
-    desk = AlwaysDesk()
-    async with stage.session(on_permission=desk) as session:
-        await stage.use(session, "Bash", command=f"{command} one", description="d")
-        await stage.use(session, "Bash", command=f"{command} one", description="d")
-        assert desk.tools == ["Bash"]
-        written = await stage.use(session, "Write", **new_file(stage, "a.txt"))
-        await stage.use(session, "Write", **new_file(stage, "b.txt"))
-    assert desk.tools == ["Bash", "Write"]
+    command = harness.script()
+    decisions = AlwaysAllows()
+    async with harness.session(on_permission=decisions) as session:
+        await harness.use(session, "Bash", command=f"{command} one", description="d")
+        await harness.use(session, "Bash", command=f"{command} one", description="d")
+        assert decisions.tools == ["Bash"]
+        written = await harness.use(session, "Write", **new_file(harness, "a.txt"))
+        await harness.use(session, "Write", **new_file(harness, "b.txt"))
+    assert decisions.tools == ["Bash", "Write"]
     modes = [status.permission_mode for status in all_of(Status, written)]
     assert "acceptEdits" in modes
-    kept = rules_in(stage.project / ".claude" / "settings.local.json")
+    kept = rules_in(harness.project / ".claude" / "settings.local.json")
     wildcard = " *" if cli.key >= (2, 1, 120) else ""
     assert kept == {"allow": [f"Bash({command} one{wildcard})"]}
-    assert (stage.project / "b.txt").read_text() == "x"
+    assert (harness.project / "b.txt").read_text() == "x"
 
 
-async def test_suggestions_for_the_session_change_no_file(stage: Stage) -> None:
+async def test_suggestions_for_the_session_change_no_file(harness: CliHarness) -> None:
     """CLI-305: for "this session" the destination of the suggestions is overwritten."""
-    command = stage.script()
-    desk = AlwaysDesk("session")
-    async with stage.session(on_permission=desk) as session:
-        await stage.use(session, "Bash", command=f"{command} one", description="d")
-        await stage.use(session, "Bash", command=f"{command} one", description="d")
-    assert desk.tools == ["Bash"]
-    assert not (stage.project / ".claude").exists()
+    command = harness.script()
+    decisions = AlwaysAllows("session")
+    async with harness.session(on_permission=decisions) as session:
+        await harness.use(session, "Bash", command=f"{command} one", description="d")
+        await harness.use(session, "Bash", command=f"{command} one", description="d")
+    assert decisions.tools == ["Bash"]
+    assert not (harness.project / ".claude").exists()
 
 
-class AlwaysDesk(Desk):
+class AlwaysAllows(ScriptedDecisions):
     """Allows, and takes over what is suggested."""
 
     def __init__(self, destination: Destination | None = None) -> None:
@@ -84,81 +95,85 @@ class AlwaysDesk(Desk):
         return Allow.always(request, self._destination)
 
 
-async def test_a_rule_can_be_saved_in_each_of_the_five_scopes(stage: Stage, cli: RealCli) -> None:
+async def test_a_rule_can_be_saved_in_each_of_the_five_scopes(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-305: destinations; 2.1.325 ignores an allow rule in the files of an untrusted project."""
-    command = stage.script()
+    command = harness.script()
     calls = {destination: f"{command} {destination}" for destination in DESTINATIONS}
-    desk = Desk()
-    async with stage.session(on_permission=desk) as session:
+    decisions = ScriptedDecisions()
+    async with harness.session(on_permission=decisions) as session:
         for destination, call in calls.items():
-            desk.decide_next(Allow(updates=[allow(call, destination)]))
-            await stage.use(session, "Bash", command=call, description="d")
-        assert len(desk.asked) == len(DESTINATIONS)
+            decisions.decide_next(Allow(updates=[allow(call, destination)]))
+            await harness.use(session, "Bash", command=call, description="d")
+        assert len(decisions.asked) == len(DESTINATIONS)
         for call in calls.values():
-            await stage.use(session, "Bash", command=call, description="d")
-    asked_again = [request.input["command"] for request in desk.asked[len(DESTINATIONS) :]]
+            await harness.use(session, "Bash", command=call, description="d")
+    asked_again = [request.input["command"] for request in decisions.asked[len(DESTINATIONS) :]]
     assert asked_again == ([calls["projectSettings"]] if cli.key >= (2, 1, 220) else [])
     files = {
-        "localSettings": stage.project / ".claude" / "settings.local.json",
-        "projectSettings": stage.project / ".claude" / "settings.json",
-        "userSettings": stage.home / ".claude" / "settings.json",
+        "localSettings": harness.project / ".claude" / "settings.local.json",
+        "projectSettings": harness.project / ".claude" / "settings.json",
+        "userSettings": harness.home / ".claude" / "settings.json",
     }
     for destination, path in files.items():
         assert rules_in(path) == {"allow": [f"Bash({calls[destination]})"]}
 
 
-async def test_later_answers_add_remove_and_replace_rules(stage: Stage) -> None:
+async def test_later_answers_add_remove_and_replace_rules(harness: CliHarness) -> None:
     """CLI-300: addRules, removeRules, replaceRules."""
-    command = stage.script()
+    command = harness.script()
     one, two = RuleValue("Bash", f"{command} one"), RuleValue("Bash", f"{command} two")
     scope: dict[str, Any] = {"behavior": "allow", "destination": "session"}
-    desk = Desk(
+    decisions = ScriptedDecisions(
         Allow(updates=[AddRules(rules=(one,), **scope)]),
         Allow(updates=[RemoveRules(rules=(one,), **scope), AddRules(rules=(two,), **scope)]),
         Allow(updates=[ReplaceRules(rules=(one,), **scope)]),
     )
-    async with stage.session(on_permission=desk) as session:
+    async with harness.session(on_permission=decisions) as session:
         for words in ("one", "one", "other", "two", "one", "one", "two"):
-            await stage.use(session, "Bash", command=f"{command} {words}", description="d")
-    asked = [str(request.input["command"]).split()[-1] for request in desk.asked]
+            await harness.use(session, "Bash", command=f"{command} {words}", description="d")
+    asked = [str(request.input["command"]).split()[-1] for request in decisions.asked]
     assert asked == ["one", "other", "one", "two"]
 
 
-async def test_an_allow_can_include_a_rule_that_denies_later_calls(stage: Stage) -> None:
+async def test_an_allow_can_include_a_rule_that_denies_later_calls(harness: CliHarness) -> None:
     """CLI-307: this call runs, the next is denied without a prompt."""
-    command = f"{stage.script()} never"
+    command = f"{harness.script()} never"
     never = AddRules(rules=(RuleValue("Bash", command),), behavior="deny", destination="session")
-    desk = Desk(Allow(updates=[never]))
-    async with stage.session(on_permission=desk) as session:
-        first = await stage.use(session, "Bash", command=command, description="d")
-        second = await stage.use(session, "Bash", command=command, description="d")
-    assert len(desk.asked) == 1
+    decisions = ScriptedDecisions(Allow(updates=[never]))
+    async with harness.session(on_permission=decisions) as session:
+        first = await harness.use(session, "Bash", command=command, description="d")
+        second = await harness.use(session, "Bash", command=command, description="d")
+    assert len(decisions.asked) == 1
     assert tool_lines(first)[0][1].is_error is not True
     assert tool_lines(second)[0][1].is_error is True
 
 
-async def test_a_result_lists_the_denials_of_its_own_turn(stage: Stage, cli: RealCli) -> None:
+async def test_a_result_lists_the_denials_of_its_own_turn(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-307: permission_denials, of a host and of a rule; 2.1.325 also tells the latter."""
-    command = stage.script()
+    command = harness.script()
     settings = {"permissions": {"deny": [f"Bash({command} ruled)"]}}
-    desk = Desk(Deny("not today"))
-    async with stage.session(
-        on_permission=desk, settings=SettingsSources(value=settings)
+    decisions = ScriptedDecisions(Deny("not today"))
+    async with harness.session(
+        on_permission=decisions, settings=SettingsSources(value=settings)
     ) as session:
-        asked = await stage.use(session, "Bash", command=f"{command} asked", description="d")
-        ruled = await stage.use(session, "Bash", command=f"{command} ruled", description="d")
-        allowed = await stage.use(session, "Bash", command=f"{command} allowed", description="d")
-    assert stage.model.requests[1].tool_results[0].text == "not today"
+        asked = await harness.use(session, "Bash", command=f"{command} asked", description="d")
+        ruled = await harness.use(session, "Bash", command=f"{command} ruled", description="d")
+        allowed = await harness.use(session, "Bash", command=f"{command} allowed", description="d")
+    assert harness.model.requests[1].tool_results[0].text == "not today"
     (denial,) = one_of(Result, asked).permission_denials
     assert denial == PermissionDenial(
         tool_name="Bash",
-        tool_use_id=desk.asked[0].tool_use_id,
+        tool_use_id=decisions.asked[0].tool_use_id,
         tool_input={"command": f"{command} asked", "description": "d"},
     )
     (by_rule,) = one_of(Result, ruled).permission_denials
     assert by_rule.tool_input["command"] == f"{command} ruled"
     assert one_of(Result, allowed).permission_denials == ()
-    assert [request.input["command"] for request in desk.asked] == [
+    assert [request.input["command"] for request in decisions.asked] == [
         f"{command} asked",
         f"{command} allowed",
     ]
@@ -166,8 +181,8 @@ async def test_a_result_lists_the_denials_of_its_own_turn(stage: Stage, cli: Rea
     assert told == ([by_rule.tool_use_id] if cli.key >= (2, 1, 220) else [])
 
 
-def new_file(stage: Stage, name: str) -> dict[str, str]:
-    return {"file_path": str(stage.project / name), "content": "x"}
+def new_file(harness: CliHarness, name: str) -> dict[str, str]:
+    return {"file_path": str(harness.project / name), "content": "x"}
 
 
 def allow(command: str, destination: str) -> PermissionUpdate:
@@ -180,19 +195,19 @@ def rules_in(path: Path) -> Any:
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_deny_rules_given_as_settings_hold_at_once(stage: Stage) -> None:
+async def test_deny_rules_given_as_settings_hold_at_once(harness: CliHarness) -> None:
     """CLI-334: also in the middle of a turn, and for a call that the mode allows."""
-    asked = stage.script()
-    stage.model.push(use("Bash", command="touch a.txt"))
-    stage.model.push(use("Bash", command=asked))
-    stage.model.push(use("Bash", command="touch b.txt"))
-    desk = OpenDesk()
-    async with stage.session(on_permission=desk, permission_mode="acceptEdits") as session:
+    asked = harness.script()
+    harness.model.push(use("Bash", command="touch a.txt"))
+    harness.model.push(use("Bash", command=asked))
+    harness.model.push(use("Bash", command="touch b.txt"))
+    decisions = HeldRequests()
+    async with harness.session(on_permission=decisions, permission_mode="acceptEdits") as session:
         turn = await session.send("go")
-        await desk.arrived(1)
+        await decisions.arrived(1)
         await session.apply_flag_settings({"permissions": {"deny": ["Bash(touch *)"]}})
-        desk.answer(desk.asked[0], Deny("No."))
+        decisions.answer(decisions.asked[0], Deny("No."))
         await ended(turn)
-    assert (stage.project / "a.txt").exists()
-    assert not (stage.project / "b.txt").exists()
-    assert len(desk.asked) == 1
+    assert (harness.project / "a.txt").exists()
+    assert not (harness.project / "b.txt").exists()
+    assert len(decisions.asked) == 1

@@ -9,27 +9,27 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.blocks import ToolUseBlock
 from fairlead.wire.events import Assistant
 from fairlead.wire.updates import AddDirectories, AddRules, PermissionUpdate, RuleValue, SetMode
-from tests.e2e.real_cli.stage import Desk, Stage, all_of
+from tests.e2e.real_cli.cli_harness import CliHarness, ScriptedDecisions, all_of
 
 ACCEPT_EDITS = SetMode(mode="acceptEdits", destination="session")
 
 
 async def test_a_request_names_the_tool_its_input_and_the_call_it_belongs_to(
-    stage: Stage,
+    harness: CliHarness,
 ) -> None:
     """CLI-300: shape of can_use_tool; the reason is often absent."""
-    desk = Desk(Deny("no"), Deny("no"))
-    async with stage.session(on_permission=desk) as session:
-        ran = await stage.use(session, "Bash", command="npm run build", description="builds")
-        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
-    bash, write = desk.asked
+    decisions = ScriptedDecisions(Deny("no"), Deny("no"))
+    async with harness.session(on_permission=decisions) as session:
+        ran = await harness.use(session, "Bash", command="npm run build", description="builds")
+        await harness.use(session, "Write", file_path=str(harness.project / "a.txt"), content="x")
+    bash, write = decisions.asked
     assert (bash.tool_name, write.tool_name) == ("Bash", "Write")
     assert bash.input == {"command": "npm run build", "description": "builds"}
     assert bash.tool_use_id == tool_uses(ran)[0].id
     assert bash.id != write.id
     assert bash.reason == "This command requires approval"
     assert (write.reason, bash.agent_id, bash.needs_user) == (None, None, False)
-    told_more = stage.cli.key >= (2, 1, 120)
+    told_more = harness.cli.key >= (2, 1, 120)
     assert bash.reason_type == ("other" if told_more else None)
     assert bash.title == ("Bash" if told_more else None)
     assert bash.description == ("builds" if told_more else None)
@@ -41,12 +41,12 @@ def tool_uses(messages: list[Any]) -> list[ToolUseBlock]:
 
 
 async def test_each_tool_suggests_rules_that_would_allow_the_next_call(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-305: suggestion types and destinations; what each tool suggests."""
-    project, outside = stage.project, stage.outside("x.txt", "x").parent
+    project, outside = harness.project, harness.outside("x.txt", "x").parent
     asked = await refuse_all(
-        stage,
+        harness,
         ("Bash", {"command": "npm test && git push origin main"}),
         ("Bash", {"command": f"ls {outside}"}),
         ("Bash", {"command": "rm -rf build"}),
@@ -75,13 +75,15 @@ async def test_each_tool_suggests_rules_that_would_allow_the_next_call(
     )
 
 
-async def refuse_all(stage: Stage, *calls: tuple[str, dict[str, Any]]) -> list[PermissionRequest]:
-    desk = Desk(*[Deny("no")] * len(calls))
-    async with stage.session(on_permission=desk) as session:
+async def refuse_all(
+    harness: CliHarness, *calls: tuple[str, dict[str, Any]]
+) -> list[PermissionRequest]:
+    decisions = ScriptedDecisions(*[Deny("no")] * len(calls))
+    async with harness.session(on_permission=decisions) as session:
         for tool, input in calls:
-            await stage.use(session, tool, **input)
-    assert len(desk.asked) == len(calls)
-    return desk.asked
+            await harness.use(session, tool, **input)
+    assert len(decisions.asked) == len(calls)
+    return decisions.asked
 
 
 def allow(destination: str, *rules: RuleValue) -> PermissionUpdate:
@@ -92,25 +94,25 @@ def allow_bash(*commands: str) -> PermissionUpdate:
     return allow("localSettings", *(RuleValue("Bash", command) for command in commands))
 
 
-async def test_without_a_handler_a_request_is_denied_with_a_reason(stage: Stage) -> None:
+async def test_without_a_handler_a_request_is_denied_with_a_reason(harness: CliHarness) -> None:
     """CLI-300: what would prompt needs somebody to answer; nothing hangs."""
-    async with stage.session() as session:
-        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
-    (seen,) = stage.model.requests[1].tool_results
+    async with harness.session() as session:
+        await harness.use(session, "Write", file_path=str(harness.project / "a.txt"), content="x")
+    (seen,) = harness.model.requests[1].tool_results
     assert seen.is_error
     assert "no permission handler" in seen.text
-    assert not (stage.project / "a.txt").exists()
+    assert not (harness.project / "a.txt").exists()
 
 
-async def test_a_handler_that_raises_denies_with_its_error(stage: Stage) -> None:
+async def test_a_handler_that_raises_denies_with_its_error(harness: CliHarness) -> None:
     """CLI-208: a malformed answer denies; Fairlead never sends one."""
 
     async def broken(request: PermissionRequest) -> Allow:
         raise LookupError("the table is gone")
 
-    async with stage.session(on_permission=broken) as session:
-        await stage.use(session, "Write", file_path=str(stage.project / "a.txt"), content="x")
-    (seen,) = stage.model.requests[1].tool_results
+    async with harness.session(on_permission=broken) as session:
+        await harness.use(session, "Write", file_path=str(harness.project / "a.txt"), content="x")
+    (seen,) = harness.model.requests[1].tool_results
     assert seen.is_error
     assert "the table is gone" in seen.text
-    assert not (stage.project / "a.txt").exists()
+    assert not (harness.project / "a.txt").exists()

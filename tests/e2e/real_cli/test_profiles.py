@@ -11,8 +11,8 @@ import pytest
 from fairlead.model_api.replies import reply
 from fairlead.server.profiles.profile import Profile
 from fairlead.server.protocol.intents import NewSession, Resume, Stop
-from tests.e2e.real_cli.registry_house import house
-from tests.e2e.real_cli.stage import Stage
+from tests.e2e.real_cli.cli_harness import CliHarness
+from tests.e2e.real_cli.registry_harness import open_registry
 
 
 def files(profile: Profile) -> list[Path]:
@@ -25,17 +25,17 @@ def mode_of(profile: Profile) -> int:
 
 @pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)
 async def test_B118_two_profiles_write_their_sessions_into_their_own_folders_and_resume_there(
-    stage: Stage,
+    harness: CliHarness,
 ) -> None:
     profiles = [
-        Profile(name=name, config_dir=str(stage.home / f".claude-{name}")) for name in ("a", "b")
+        Profile(name=name, config_dir=str(harness.home / f".claude-{name}")) for name in ("a", "b")
     ]
-    async with house(stage, profiles=profiles) as server:
+    async with open_registry(harness, profiles=profiles) as server:
         for profile in profiles:
-            stage.model.push(reply(f"Said in {profile.name}."), reply("Said again."))
+            harness.model.push(reply(f"Said in {profile.name}."), reply("Said again."))
             made = await server.act(
                 NewSession(
-                    cwd=str(stage.project), prompt=f"for {profile.name}", profile=profile.name
+                    cwd=str(harness.project), prompt=f"for {profile.name}", profile=profile.name
                 )
             )
             assert made.ok, made
@@ -48,9 +48,9 @@ async def test_B118_two_profiles_write_their_sessions_into_their_own_folders_and
             assert resumed.ok, resumed
             await server.say(session, "go on")
             await server.turns(session, 2)
-            assert f"Said in {profile.name}." in json.dumps(stage.model.requests[-1].messages)
+            assert f"Said in {profile.name}." in json.dumps(harness.model.requests[-1].messages)
             assert files(profile) == [kept], "it continued the same file"
             assert mode_of(profile) == 0o700
     first, second = (files(profile)[0].stem for profile in profiles)
     assert first != second
-    assert not list((stage.home / ".claude").glob("projects/*/*.jsonl"))
+    assert not list((harness.home / ".claude").glob("projects/*/*.jsonl"))

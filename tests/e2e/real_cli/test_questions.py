@@ -9,7 +9,7 @@ import pytest
 
 from fairlead import Answers, Choice, Deny, Question, QuestionRequest, UsageError
 from fairlead.testing.real_cli import RealCli
-from tests.e2e.real_cli.stage import Desk, Stage, tool_lines
+from tests.e2e.real_cli.cli_harness import CliHarness, ScriptedDecisions, tool_lines
 
 OPTIONS = [
     {"label": "Red", "description": "warm"},
@@ -34,22 +34,24 @@ class Person:
         return self._replies.pop(0)
 
 
-async def answers_of(stage: Stage, session: Any, *questions: dict[str, Any]) -> dict[str, Any]:
+async def answers_of(
+    harness: CliHarness, session: Any, *questions: dict[str, Any]
+) -> dict[str, Any]:
     """Let the model ask, and give what the stream says of the answers."""
-    messages = await stage.use(session, "AskUserQuestion", questions=list(questions))
+    messages = await harness.use(session, "AskUserQuestion", questions=list(questions))
     ((line, block),) = tool_lines(messages)
     assert block.is_error is not True
     answers: dict[str, Any] = line.tool_use_result["answers"]
     return answers
 
 
-def heard(stage: Stage) -> str:
+def heard(harness: CliHarness) -> str:
     """What the model was told of the last answer."""
-    return stage.model.requests[-1].tool_results[0].text
+    return harness.model.requests[-1].tool_results[0].text
 
 
 async def test_questions_are_typed_and_answers_are_keyed_by_their_text(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-401: answers keyed by question text, free text, several choices as one string."""
     person = Person(
@@ -57,15 +59,17 @@ async def test_questions_are_typed_and_answers_are_keyed_by_their_text(
         {"Some colours?": ["Red", "Green"]},
         {"Any colour?": 'Mauve, "very" mauve'},
     )
-    async with stage.session(on_question=person) as session:
-        assert await answers_of(stage, session, question("One colour?")) == {"One colour?": "Blue"}
-        assert '"One colour?"="Blue"' in heard(stage)
-        chosen = await answers_of(stage, session, question("Some colours?", multi=True))
+    async with harness.session(on_question=person) as session:
+        assert await answers_of(harness, session, question("One colour?")) == {
+            "One colour?": "Blue"
+        }
+        assert '"One colour?"="Blue"' in heard(harness)
+        chosen = await answers_of(harness, session, question("Some colours?", multi=True))
         assert chosen == {"Some colours?": "Red, Green"}
-        assert '"Some colours?"="Red, Green"' in heard(stage)
-        typed = await answers_of(stage, session, question("Any colour?"))
+        assert '"Some colours?"="Red, Green"' in heard(harness)
+        typed = await answers_of(harness, session, question("Any colour?"))
         assert typed == {"Any colour?": 'Mauve, "very" mauve'}
-        assert "Mauve" in heard(stage)
+        assert "Mauve" in heard(harness)
     one, several, _ = person.asked
     choices = tuple(Choice(o["label"], o["description"]) for o in OPTIONS)
     assert one.questions == (Question(text="One colour?", header="Colour", choices=choices),)
@@ -75,7 +79,7 @@ async def test_questions_are_typed_and_answers_are_keyed_by_their_text(
 
 
 async def test_notes_partial_answers_and_a_refusal_reach_the_model(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-401: annotations; partly answered, not answered, declined."""
     person = Person(
@@ -84,35 +88,39 @@ async def test_notes_partial_answers_and_a_refusal_reach_the_model(
         {},
         Deny("The user is at lunch."),
     )
-    async with stage.session(on_question=person) as session:
-        await answers_of(stage, session, question("One?"))
-        assert ("but not too red" in heard(stage)) == (cli.key >= (2, 1, 120))
-        partly = await answers_of(stage, session, question("One?"), question("Two?"))
+    async with harness.session(on_question=person) as session:
+        await answers_of(harness, session, question("One?"))
+        assert ("but not too red" in heard(harness)) == (cli.key >= (2, 1, 120))
+        partly = await answers_of(harness, session, question("One?"), question("Two?"))
         assert partly == {"Two?": "Blue"}
-        assert '"One?"' not in heard(stage)
-        assert await answers_of(stage, session, question("One?")) == {}
-        await stage.use(session, "AskUserQuestion", questions=[question("One?")])
-        assert heard(stage) == "The user is at lunch."
-        assert stage.model.requests[-1].tool_results[0].is_error
+        assert '"One?"' not in heard(harness)
+        assert await answers_of(harness, session, question("One?")) == {}
+        await harness.use(session, "AskUserQuestion", questions=[question("One?")])
+        assert heard(harness) == "The user is at lunch."
+        assert harness.model.requests[-1].tool_results[0].is_error
     assert [one.text for one in person.asked[1].questions] == ["One?", "Two?"]
 
 
-async def test_an_answer_to_an_unknown_question_is_a_host_error_and_denies(stage: Stage) -> None:
+async def test_an_answer_to_an_unknown_question_is_a_host_error_and_denies(
+    harness: CliHarness,
+) -> None:
     """CLI-401: keys by index reach no question; Fairlead refuses to send them."""
     person = Person({"0": "Blue"})
-    async with stage.session(on_question=person) as session:
-        await stage.use(session, "AskUserQuestion", questions=[question("One?")])
-    assert stage.model.requests[-1].tool_results[0].is_error
-    assert "Asked: One?" in heard(stage)
+    async with harness.session(on_question=person) as session:
+        await harness.use(session, "AskUserQuestion", questions=[question("One?")])
+    assert harness.model.requests[-1].tool_results[0].is_error
+    assert "Asked: One?" in heard(harness)
     with pytest.raises(UsageError, match="'0'"):
         Answers({"0": "Blue"}).decide(person.asked[0])
 
 
-async def test_without_a_question_handler_the_permission_handler_is_asked(stage: Stage) -> None:
+async def test_without_a_question_handler_the_permission_handler_is_asked(
+    harness: CliHarness,
+) -> None:
     """CLI-401: a question is a permission request with its questions as input."""
-    desk = Desk(Deny("Nobody is here."))
-    async with stage.session(on_permission=desk) as session:
-        await stage.use(session, "AskUserQuestion", questions=[question("One?")])
-    assert desk.tools == ["AskUserQuestion"]
-    assert desk.asked[0].input["questions"][0]["question"] == "One?"
-    assert heard(stage) == "Nobody is here."
+    decisions = ScriptedDecisions(Deny("Nobody is here."))
+    async with harness.session(on_permission=decisions) as session:
+        await harness.use(session, "AskUserQuestion", questions=[question("One?")])
+    assert decisions.tools == ["AskUserQuestion"]
+    assert decisions.asked[0].input["questions"][0]["question"] == "One?"
+    assert heard(harness) == "Nobody is here."

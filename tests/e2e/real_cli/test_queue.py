@@ -16,15 +16,15 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Result
 from fairlead.wire.system import Init, TaskNotification
 from fairlead.wire.versions import Feature
-from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, play
-from tests.e2e.real_cli.witness import HeldCommand, Witness, ended, has
+from tests.e2e.real_cli.cli_harness import TURN_S, CliHarness, ScriptedDecisions, play
+from tests.e2e.real_cli.recording_observer import HeldCommand, RecordingObserver, ended, has
 
 
-async def test_held_prompts_get_one_turn_each_in_order(stage: Stage) -> None:
+async def test_held_prompts_get_one_turn_each_in_order(harness: CliHarness) -> None:
     """CLI-518: the queue is kept in the host, so every version runs one turn for each."""
     gate = Gate()
-    stage.model.push(reply("1").but(hold=gate), reply("2"), reply("3"), reply("4"))
-    async with stage.session() as session:
+    harness.model.push(reply("1").but(hold=gate), reply("2"), reply("3"), reply("4"))
+    async with harness.session() as session:
         one = await session.send("one")
         await gate.reached()
         two, three, four = [await session.send(text) for text in ("two", "three", "four")]
@@ -38,18 +38,18 @@ async def test_held_prompts_get_one_turn_each_in_order(stage: Stage) -> None:
             await three
         assert (session.busy, session.queued) == (False, ())
     assert [result.text for result in results] == ["1", "2", "3"]
-    said = [request.text for request in stage.model.requests]
+    said = [request.text for request in harness.model.requests]
     assert said == ["one", "four", "two, but better"]
 
 
 async def test_prompts_sent_immediately_during_a_text_get_one_turn_each_or_one_turn_together(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-518: (no tool running) 2.1.38 runs one turn each, later ones merge what waits."""
     gate = Gate()
-    stage.model.push(reply("1").but(hold=gate), reply("2"), reply("3"))
-    session = stage.session()
-    witness = Witness.of(session)
+    harness.model.push(reply("1").but(hold=gate), reply("2"), reply("3"))
+    session = harness.session()
+    observer = RecordingObserver.of(session)
     async with session:
         one = await session.send("one")
         await gate.reached()
@@ -64,7 +64,7 @@ async def test_prompts_sent_immediately_during_a_text_get_one_turn_each_or_one_t
     merges = has(cli, Feature.MERGES_QUEUED_PROMPTS)
     assert (third is second) is merges
     assert last is not third
-    results = witness.all_of(Result)
+    results = observer.all_of(Result)
     assert len(results) == (3 if merges else 4)
     costs = [turn.cost_usd for turn in (one, two, three, held)]
     assert (costs[2] == 0.0) is merges
@@ -72,12 +72,12 @@ async def test_prompts_sent_immediately_during_a_text_get_one_turn_each_or_one_t
 
 
 async def test_prompts_sent_immediately_while_a_tool_runs_join_its_turn(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-500: (tool running) the model sees them with its next request, one result for all."""
-    with HeldCommand(stage.project) as command:
-        stage.model.push(use("Bash", command=command.text, description="d"), reply("All."))
-        async with stage.session(on_permission=Desk()) as session:
+    with HeldCommand(harness.project) as command:
+        harness.model.push(use("Bash", command=command.text, description="d"), reply("All."))
+        async with harness.session(on_permission=ScriptedDecisions()) as session:
             one = await session.send("one")
             await command.begun()
             two, three = [await session.send(text, at_once=True) for text in ("two", "three")]
@@ -91,7 +91,7 @@ async def test_prompts_sent_immediately_while_a_tool_runs_join_its_turn(
             (local,) = await ended(slash)
             assert local is not first
             assert (session.busy, session.queued) == (False, ())
-    last = str(stage.model.requests[-1].messages)
+    last = str(harness.model.requests[-1].messages)
     assert "two" in last
     assert "three" in last
     assert "/context" not in last
@@ -100,14 +100,14 @@ async def test_prompts_sent_immediately_while_a_tool_runs_join_its_turn(
         assert set(first.answers) == named
 
 
-async def test_prompts_that_joined_an_interrupted_turn_end_with_it(stage: Stage) -> None:
+async def test_prompts_that_joined_an_interrupted_turn_end_with_it(harness: CliHarness) -> None:
     """CLI-500: the interrupted result ends all that the turn had taken up."""
     gate = Gate()
-    with HeldCommand(stage.project) as command:
-        stage.model.push(
+    with HeldCommand(harness.project) as command:
+        harness.model.push(
             use("Bash", command=command.text, description="d"), reply("Never.").but(hold=gate)
         )
-        async with stage.session(on_permission=Desk()) as session:
+        async with harness.session(on_permission=ScriptedDecisions()) as session:
             one = await session.send("one")
             await command.begun()
             two = await session.send("two", at_once=True)
@@ -122,12 +122,12 @@ async def test_prompts_that_joined_an_interrupted_turn_end_with_it(stage: Stage)
 
 
 async def test_prompts_queued_inside_the_cli_run_after_an_interrupt(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-518: interrupt with queued messages; `still_queued` lists them."""
     gate = Gate()
-    stage.model.push(reply("Never.").but(hold=gate), reply("2"))
-    async with stage.session() as session:
+    harness.model.push(reply("Never.").but(hold=gate), reply("2"))
+    async with harness.session() as session:
         one = await session.send("one")
         await gate.reached()
         two = await session.send("two", at_once=True)
@@ -141,11 +141,11 @@ async def test_prompts_queued_inside_the_cli_run_after_an_interrupt(
     assert second.text == "2"
 
 
-async def test_an_interrupt_can_drop_all_queued_prompts(stage: Stage, cli: RealCli) -> None:
+async def test_an_interrupt_can_drop_all_queued_prompts(harness: CliHarness, cli: RealCli) -> None:
     """CLI-518: `cancel_queued:true` drops what waits inside the CLI; our own queue always."""
     gate = Gate()
-    stage.model.push(reply("Never.").but(hold=gate))
-    async with stage.session() as session, asyncio.timeout(TURN_S):
+    harness.model.push(reply("Never.").but(hold=gate))
+    async with harness.session() as session, asyncio.timeout(TURN_S):
         one = await session.send("one")
         await gate.reached()
         inside = await session.send("inside", at_once=True)
@@ -165,12 +165,12 @@ async def test_an_interrupt_can_drop_all_queued_prompts(stage: Stage, cli: RealC
 
 
 async def test_a_prompt_queued_inside_the_cli_can_be_cancelled_if_the_version_supports_it(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-1200: cancel_async_message; old versions are silent about it, so they are not asked."""
     gate = Gate()
-    stage.model.push(reply("1").but(hold=gate))
-    async with stage.session() as session, asyncio.timeout(TURN_S):
+    harness.model.push(reply("1").but(hold=gate))
+    async with harness.session() as session, asyncio.timeout(TURN_S):
         one = await session.send("one")
         await gate.reached()
         two = await session.send("two", at_once=True)
@@ -185,15 +185,17 @@ async def test_a_prompt_queued_inside_the_cli_can_be_cancelled_if_the_version_su
             assert (await ended(two))[0].ok
         await play(session, "three")
         assert await session.cancel(one.uuid) is False
-    said = [request.text for request in stage.model.requests]
+    said = [request.text for request in harness.model.requests]
     assert said == (["one", "three"] if can else ["one", "two", "three"])
 
 
-async def test_a_prompt_with_priority_now_ends_the_running_turn(stage: Stage, cli: RealCli) -> None:
+async def test_a_prompt_with_priority_now_ends_the_running_turn(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-520: `priority:"now"` aborts the turn; 2.1.38 queues it like any other."""
     gate = Gate()
-    stage.model.push(reply("1").but(hold=gate), reply("2"))
-    async with stage.session() as session:
+    harness.model.push(reply("1").but(hold=gate), reply("2"))
+    async with harness.session() as session:
         one = await session.send("one")
         await gate.reached()
         two = await session.send("two", at_once=True, priority="now")
@@ -206,44 +208,46 @@ async def test_a_prompt_with_priority_now_ends_the_running_turn(stage: Stage, cl
     assert second.text == "2"
 
 
-async def test_a_prompt_blocked_by_a_hook_ends_like_any_other(stage: Stage) -> None:
+async def test_a_prompt_blocked_by_a_hook_ends_like_any_other(harness: CliHarness) -> None:
     """CLI-814: UserPromptSubmit block: a result and no request; trap 16."""
 
     async def block(call: HookCall) -> dict[str, str] | None:
         blocked = "secret" in call.input["prompt"]
         return {"decision": "block", "reason": "not that"} if blocked else None
 
-    async with stage.session(hooks=[Hook(event="UserPromptSubmit", handler=block)]) as session:
+    async with harness.session(hooks=[Hook(event="UserPromptSubmit", handler=block)]) as session:
         blocked, free = [await session.send(text) for text in ("a secret", "hello")]
         await ended(blocked, free)
         assert not session.busy
-    assert [request.text for request in stage.model.requests] == ["hello"]
+    assert [request.text for request in harness.model.requests] == ["hello"]
 
 
 @pytest.mark.only(since="2.1.120")
-async def test_a_turn_without_a_prompt_delays_queued_prompts_and_ends_none(stage: Stage) -> None:
+async def test_a_turn_without_a_prompt_delays_queued_prompts_and_ends_none(
+    harness: CliHarness,
+) -> None:
     """CLI-521: turns that background tasks start by themselves; trap 22."""
     gate = Gate()
-    session = stage.session(on_permission=Desk())
-    witness = Witness.of(session)
-    with HeldCommand(stage.project) as command:
+    session = harness.session(on_permission=ScriptedDecisions())
+    observer = RecordingObserver.of(session)
+    with HeldCommand(harness.project) as command:
         background = use("Bash", command=command.text, description="d", run_in_background=True)
-        stage.model.push(background, reply("Started."), reply("By itself.").but(hold=gate))
+        harness.model.push(background, reply("Started."), reply("By itself.").but(hold=gate))
         async with session:
             one = await session.send("one")
             (first,) = await ended(one)
             assert first.text == "Started."
             await command.begun()
             command.release()
-            await witness.until(lambda: witness.all_of(TaskNotification))
+            await observer.until(lambda: observer.all_of(TaskNotification))
             await gate.reached()
-            await witness.until(lambda: len(witness.all_of(Init)) == 2)
+            await observer.until(lambda: len(observer.all_of(Init)) == 2)
             assert session.busy
             two = await session.send("two")
             assert [prompt.text for prompt in session.queued] == ["two"]
             gate.open()
             (second,) = await ended(two)
-    results = witness.all_of(Result)
+    results = observer.all_of(Result)
     assert [result.text for result in results] == ["Started.", "By itself.", "Done."]
     assert second is results[2]
     assert two.cost_usd == pytest.approx(

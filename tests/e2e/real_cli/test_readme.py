@@ -6,19 +6,19 @@ import os
 
 from fairlead.model_api.replies import reply, use
 from tests.documented import ROOT, programs_of, run_program
-from tests.e2e.real_cli.stage import Stage
+from tests.e2e.real_cli.cli_harness import CliHarness
 
 
-async def test_the_example_uses_its_tool_and_ends_idle(stage: Stage) -> None:
+async def test_the_example_uses_its_tool_and_ends_idle(harness: CliHarness) -> None:
     (example,) = programs_of(ROOT / "README.md")
-    programs = stage.home / "bin"
+    programs = harness.home / "bin"
     programs.mkdir()
-    (programs / "claude").symlink_to(stage.cli.executable)
-    stage.model.push(use("mcp__fairlead__add", a=2, b=2), reply("It is 4."))
+    (programs / "claude").symlink_to(harness.cli.executable)
+    harness.model.push(use("mcp__fairlead__add", a=2, b=2), reply("It is 4."))
     printed = await run_program(
         example.code,
-        stage.project,
-        {**stage.env, "PATH": f"{programs}{os.pathsep}{stage.env['PATH']}"},
+        harness.project,
+        {**harness.env, "PATH": f"{programs}{os.pathsep}{harness.env['PATH']}"},
     )
     lines = printed.splitlines()
     *words, cost, status = lines[-1].split()
@@ -26,5 +26,5 @@ async def test_the_example_uses_its_tool_and_ends_idle(stage: Stage) -> None:
     assert float(cost) > 0
     assert status == "idle"
     assert lines[-2] == "Result"
-    (result,) = stage.model.requests[1].tool_results
+    (result,) = harness.model.requests[1].tool_results
     assert result.text == "4.0"

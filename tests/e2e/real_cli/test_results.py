@@ -10,20 +10,27 @@ from fairlead.model_api.script import when
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Assistant, Result
 from fairlead.wire.versions import Feature
-from tests.e2e.real_cli.stage import Desk, Stage, all_of, one_of, play, tool_lines
-from tests.e2e.real_cli.witness import Witness, ended, has
+from tests.e2e.real_cli.cli_harness import (
+    CliHarness,
+    ScriptedDecisions,
+    all_of,
+    one_of,
+    play,
+    tool_lines,
+)
+from tests.e2e.real_cli.recording_observer import RecordingObserver, ended, has
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
 
 
 async def test_an_api_error_is_reported_as_a_success_result_that_is_an_error(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-506: subtype success with is_error; trap 24. At the end exit 1, trap 29."""
     # 2.1.325 tries a 400 a second time, hence for ever.
-    stage.model.push(when(fail(400, "a scripted refusal"), text="bad", times=None))
-    session = stage.session()
-    witness = Witness.of(session)
+    harness.model.push(when(fail(400, "a scripted refusal"), text="bad", times=None))
+    session = harness.session()
+    observer = RecordingObserver.of(session)
     async with session:
         good = one_of(Result, await play(session, "good"))
         messages = await play(session, "bad")
@@ -36,54 +43,56 @@ async def test_an_api_error_is_reported_as_a_success_result_that_is_an_error(
     if cli.key >= (2, 1, 220):
         assert (result.api_error_status, result.terminal_reason) == (400, "api_error")
         assert line.is_api_error_message
-    assert witness.returncode == 1
+    assert observer.returncode == 1
 
 
-async def test_without_credentials_the_turn_fails_with_a_reason(stage: Stage, cli: RealCli) -> None:
+async def test_without_credentials_the_turn_fails_with_a_reason(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-513: no credentials."""
-    async with stage.session(env={"ANTHROPIC_API_KEY": ""}) as session:
+    async with harness.session(env={"ANTHROPIC_API_KEY": ""}) as session:
         messages = await play(session)
     result = one_of(Result, messages)
     assert (result.subtype, result.is_error) == ("success", True)
     assert "Please run /login" in result.text
     assert all_of(Assistant, messages)[-1].error == "authentication_failed"
-    assert stage.model.requests == ()
+    assert harness.model.requests == ()
 
 
 async def test_a_turn_limit_ends_each_turn_and_the_session_continues(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-511: error_max_turns, after the tool ran; the counter starts again. Trap 24."""
     told = has(cli, Feature.INTERRUPT_IS_ERROR)
-    async with stage.session(max_turns=1, on_permission=Desk()) as session:
+    async with harness.session(max_turns=1, on_permission=ScriptedDecisions()) as session:
         for _ in range(2):
-            messages = await stage.use(session, "Bash", command="echo ran", description="d")
+            messages = await harness.use(session, "Bash", command="echo ran", description="d")
             result = one_of(Result, messages)
             assert (result.subtype, result.is_error, result.ok) == ("error_max_turns", told, False)
             assert len(tool_lines(messages)) == 1
         assert one_of(Result, await play(session, "no tool")).ok
-    assert len(stage.model.requests) == 3
+    assert len(harness.model.requests) == 3
 
 
 async def test_an_exhausted_budget_ends_this_turn_and_every_later_one(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-511: error_max_budget_usd before the tool runs; later turns fail at once."""
     told = has(cli, Feature.INTERRUPT_IS_ERROR)
-    async with stage.session(max_budget_usd=0.0001, on_permission=Desk()) as session:
-        messages = await stage.use(session, "Bash", command="echo ran", description="d")
+    async with harness.session(max_budget_usd=0.0001, on_permission=ScriptedDecisions()) as session:
+        messages = await harness.use(session, "Bash", command="echo ran", description="d")
         assert tool_lines(messages) == []
         for result in (one_of(Result, messages), one_of(Result, await play(session, "more"))):
             assert (result.subtype, result.is_error) == ("error_max_budget_usd", told)
             assert not result.ok
-    assert len(stage.model.requests) == 1
+    assert len(harness.model.requests) == 1
 
 
-async def test_cost_is_reported_in_total_and_tokens_per_turn(stage: Stage) -> None:
+async def test_cost_is_reported_in_total_and_tokens_per_turn(harness: CliHarness) -> None:
     """CLI-507: cumulative are total_cost_usd and modelUsage; per turn usage; traps 25, 26."""
     amounts = [Usage(output_tokens=tokens) for tokens in (1000, 3000, 2000)]
-    stage.model.push(*(reply("x").but(usage=usage) for usage in amounts))
-    async with stage.session() as session:
+    harness.model.push(*(reply("x").but(usage=usage) for usage in amounts))
+    async with harness.session() as session:
         turns = []
         for text in ("one", "two", "three"):
             turn = await session.send(text)
@@ -101,9 +110,11 @@ async def test_cost_is_reported_in_total_and_tokens_per_turn(stage: Stage) -> No
     assert costs[2] == pytest.approx(costs[0] * 2, rel=0.1)
 
 
-async def test_the_cost_of_a_turn_is_correct_after_a_resume(stage: Stage, cli: RealCli) -> None:
+async def test_the_cost_of_a_turn_is_correct_after_a_resume(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-507: the total starts at 0 again on old versions, on 2.1.325 it goes on."""
-    options: Options = stage.options()
+    options: Options = harness.options()
     async with Session(options) as session:
         first = await session.send("one")
         await ended(first)
@@ -118,15 +129,15 @@ async def test_the_cost_of_a_turn_is_correct_after_a_resume(stage: Stage, cli: R
 
 
 async def test_a_schema_gives_a_structured_output_or_none_and_the_turn_always_ends(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-512: check structured_output itself; trap 6: 2.1.38 asks again without end."""
-    stage.model.push(use("StructuredOutput", n=3))
-    async with stage.session(json_schema=SCHEMA, max_budget_usd=1) as session:
+    harness.model.push(use("StructuredOutput", n=3))
+    async with harness.session(json_schema=SCHEMA, max_budget_usd=1) as session:
         good = await session.send("count")
         await ended(good)
         assert (good.ok, good.structured_output) == (True, {"n": 3})
-    async with stage.session(json_schema=SCHEMA, max_budget_usd=0.02) as session:
+    async with harness.session(json_schema=SCHEMA, max_budget_usd=0.02) as session:
         bad = await session.send("do not count")
         (result,) = await ended(bad)
     assert bad.structured_output is None

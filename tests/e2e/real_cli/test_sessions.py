@@ -20,8 +20,15 @@ from fairlead.model_api.request import ModelRequest
 from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Assistant, Result, User
 from fairlead.wire.system import Init
-from tests.e2e.real_cli.stage import TURN_S, Desk, Stage, all_of, one_of, play
-from tests.e2e.real_cli.witness import Witness
+from tests.e2e.real_cli.cli_harness import (
+    TURN_S,
+    CliHarness,
+    ScriptedDecisions,
+    all_of,
+    one_of,
+    play,
+)
+from tests.e2e.real_cli.recording_observer import RecordingObserver
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -30,29 +37,29 @@ def history_of(request: ModelRequest) -> str:
     return json.dumps(request.messages)
 
 
-def transcript_of(stage: Stage, session_id: str) -> Path:
+def transcript_of(harness: CliHarness, session_id: str) -> Path:
     """CLI-700: where the transcript is, by folder and id."""
-    folder = re.sub(r"[^A-Za-z0-9]", "-", str(stage.project))
-    return stage.home / ".claude" / "projects" / folder / f"{session_id}.jsonl"
+    folder = re.sub(r"[^A-Za-z0-9]", "-", str(harness.project))
+    return harness.home / ".claude" / "projects" / folder / f"{session_id}.jsonl"
 
 
 async def test_a_resumed_session_keeps_its_id_and_history_but_not_its_mode(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-704: resume; is history replayed on stdout on resume; CLI-508: cost after resume."""
     chosen = str(uuid.uuid4())
-    stage.model.push(reply("I shall remember the herring."))
-    async with stage.session(session_id=chosen, permission_mode="acceptEdits") as session:
+    harness.model.push(reply("I shall remember the herring."))
+    async with harness.session(session_id=chosen, permission_mode="acceptEdits") as session:
         turn = await session.send("remember the herring")
         async with asyncio.timeout(TURN_S):
             await turn
         assert session.session_id == chosen
-    async with Session.resume(chosen, stage.options()) as resumed:
+    async with Session.resume(chosen, harness.options()) as resumed:
         again = await resumed.send("what was it?")
         async with asyncio.timeout(TURN_S):
             messages = [message async for message in again]
         assert resumed.session_id == chosen
-    assert "I shall remember the herring." in history_of(stage.model.requests[1])
+    assert "I shall remember the herring." in history_of(harness.model.requests[1])
     assert one_of(Init, messages).permission_mode == "default"
     assert [line.text for line in all_of(Assistant, messages)] == ["Done."]
     assert [line.text for line in all_of(User, messages)] == ["what was it?"]
@@ -65,50 +72,54 @@ async def test_a_resumed_session_keeps_its_id_and_history_but_not_its_mode(
     assert total == pytest.approx(again.cost_usd * (2 if continues else 1))
 
 
-async def test_the_latest_session_continues_and_a_fork_does_not_change_it(stage: Stage) -> None:
+async def test_the_latest_session_continues_and_a_fork_does_not_change_it(
+    harness: CliHarness,
+) -> None:
     """CLI-702: continue, fork, --session-id, an id that is in use."""
     fork_id = str(uuid.uuid4())
-    stage.model.push(reply("First things first."))
-    async with stage.session() as session:
+    harness.model.push(reply("First things first."))
+    async with harness.session() as session:
         await play(session, "one")
         first_id = session.session_id
         assert first_id is not None
-    async with stage.session(continue_latest=True) as session:
+    async with harness.session(continue_latest=True) as session:
         await play(session, "two")
         assert session.session_id == first_id
-    before = transcript_of(stage, first_id).read_bytes()
-    options = stage.options(session_id=fork_id)
+    before = transcript_of(harness, first_id).read_bytes()
+    options = harness.options(session_id=fork_id)
     async with Session.fork(first_id, options) as session:
         await play(session, "three")
         assert session.session_id == fork_id
-    assert transcript_of(stage, first_id).read_bytes() == before
-    assert transcript_of(stage, fork_id).exists()
-    for request in stage.model.requests[1:]:
+    assert transcript_of(harness, first_id).read_bytes() == before
+    assert transcript_of(harness, fork_id).exists()
+    for request in harness.model.requests[1:]:
         assert "First things first." in history_of(request)
     with pytest.raises(AgentExited, match="already in use"):
-        await stage.session(session_id=first_id).start()
+        await harness.session(session_id=first_id).start()
 
 
-def test_a_chosen_session_id_with_resume_requires_a_fork(stage: Stage) -> None:
+def test_a_chosen_session_id_with_resume_requires_a_fork(harness: CliHarness) -> None:
     """CLI-113: --resume + --session-id without fork would exit 1."""
     with pytest.raises(OptionError, match="fork"):
-        stage.options(resume=UNKNOWN, session_id=str(uuid.uuid4()))
+        harness.options(resume=UNKNOWN, session_id=str(uuid.uuid4()))
 
 
-async def test_a_session_that_was_not_saved_cannot_be_resumed(stage: Stage) -> None:
+async def test_a_session_that_was_not_saved_cannot_be_resumed(harness: CliHarness) -> None:
     """CLI-703: --no-session-persistence; resume of an unknown id ends before any init."""
-    async with stage.session(session=SessionFlags(persist=False)) as session:
+    async with harness.session(session=SessionFlags(persist=False)) as session:
         await play(session)
         lost = session.session_id
         assert lost is not None
-    assert list(stage.home.glob(".claude/projects/*/*.jsonl")) == []
+    assert list(harness.home.glob(".claude/projects/*/*.jsonl")) == []
     with pytest.raises(AgentExited, match="there is no such session") as exited:
-        async with Session.resume(lost, stage.options()) as session:
+        async with Session.resume(lost, harness.options()) as session:
             await play(session)
     assert exited.value.returncode == 1
 
 
-async def test_a_session_killed_during_a_permission_request_can_be_resumed(stage: Stage) -> None:
+async def test_a_session_killed_during_a_permission_request_can_be_resumed(
+    harness: CliHarness,
+) -> None:
     """CLI-700: killed while a permission is pending; nothing is asked again."""
     asked = asyncio.Event()
     withdrawn = asyncio.Event()
@@ -120,8 +131,8 @@ async def test_a_session_killed_during_a_permission_request_can_be_resumed(stage
         finally:
             withdrawn.set()
 
-    stage.model.push(use("Write", file_path=str(stage.project / "a.txt"), content="x"))
-    async with stage.session(on_permission=wait) as session:
+    harness.model.push(use("Write", file_path=str(harness.project / "a.txt"), content="x"))
+    async with harness.session(on_permission=wait) as session:
         turn = await session.send("go")
         async with asyncio.timeout(TURN_S):
             await asked.wait()
@@ -136,39 +147,39 @@ async def test_a_session_killed_during_a_permission_request_can_be_resumed(stage
         killed = session.session_id
         assert session.pending == {}
     assert killed is not None
-    desk = Desk()
-    async with Session.resume(killed, stage.options(on_permission=desk)) as session:
+    decisions = ScriptedDecisions()
+    async with Session.resume(killed, harness.options(on_permission=decisions)) as session:
         messages = await play(session, "and now?")
         assert session.session_id == killed
     assert one_of(Result, messages).ok
-    assert desk.asked == []
-    assert "go" in history_of(stage.model.requests[-1])
+    assert decisions.asked == []
+    assert "go" in history_of(harness.model.requests[-1])
 
 
-async def test_a_session_resumed_at_a_message_has_no_later_messages(stage: Stage) -> None:
+async def test_a_session_resumed_at_a_message_has_no_later_messages(harness: CliHarness) -> None:
     """CLI-700: --resume-session-at."""
-    stage.model.push(reply("The first answer."), reply("The second answer."))
-    async with stage.session() as session:
+    harness.model.push(reply("The first answer."), reply("The second answer."))
+    async with harness.session() as session:
         first = await play(session, "one")
         await play(session, "two")
         session_id = session.session_id
     cut = all_of(Assistant, first)[-1].uuid
-    async with stage.session(resume=session_id, resume_at=cut) as session:
+    async with harness.session(resume=session_id, resume_at=cut) as session:
         await play(session, "three")
-    history = history_of(stage.model.requests[2])
+    history = history_of(harness.model.requests[2])
     assert "The first answer." in history
     assert "The second answer." not in history
 
 
-async def test_files_are_restored_to_their_state_before_a_prompt(stage: Stage) -> None:
+async def test_files_are_restored_to_their_state_before_a_prompt(harness: CliHarness) -> None:
     """CLI-711: rewind_files; the id is the uuid of the prompt."""
-    file = stage.project / "a.txt"
+    file = harness.project / "a.txt"
     file.write_text("old\n")
-    stage.model.push(
+    harness.model.push(
         use("Read", file_path=str(file)),
         use("Write", file_path=str(file), content="new\n"),
     )
-    async with stage.session(file_checkpoints=True, permission_mode="acceptEdits") as session:
+    async with harness.session(file_checkpoints=True, permission_mode="acceptEdits") as session:
         turn = await session.send("go")
         async with asyncio.timeout(TURN_S):
             await turn
@@ -181,19 +192,21 @@ async def test_files_are_restored_to_their_state_before_a_prompt(stage: Stage) -
         assert file.read_text() == "old\n"
 
 
-async def test_both_directions_can_be_recorded_and_read_back(stage: Stage, tmp_path: Path) -> None:
+async def test_both_directions_can_be_recorded_and_read_back(
+    harness: CliHarness, tmp_path: Path
+) -> None:
     """CLI-1400: what a host writes and what it hears, line by line and exact."""
     record = tmp_path / "session.ndjson"
-    session = stage.session(record=record)
-    witness = Witness.of(session)
+    session = harness.session(record=record)
+    observer = RecordingObserver.of(session)
     async with session:
         await play(session, "on the record")
     lines = list(read_recording(record))
     assert [line.line for line in lines if line.direction == "out"] == [
-        one.raw for one in witness.heard
+        one.raw for one in observer.heard
     ]
     written = [json.loads(line.line) for line in lines if line.direction == "in"]
-    assert written == witness.written
+    assert written == observer.written
     kinds = [one["type"] for one in written]
     assert kinds == ["control_request", "user"]
     assert written[1]["message"]["content"][0]["text"] == "on the record"
@@ -201,11 +214,11 @@ async def test_both_directions_can_be_recorded_and_read_back(stage: Stage, tmp_p
 
 
 async def test_the_debug_log_of_the_cli_is_written_to_the_given_file(
-    stage: Stage, tmp_path: Path
+    harness: CliHarness, tmp_path: Path
 ) -> None:
     """SURFACE b: --debug-file."""
     log = tmp_path / "debug.log"
-    async with stage.session(debug_file=log, debug=Debug(enabled=True)) as session:
+    async with harness.session(debug_file=log, debug=Debug(enabled=True)) as session:
         await play(session)
     assert "[DEBUG]" in log.read_text("utf-8")
     assert session.stderr == ""

@@ -8,18 +8,18 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.events import Assistant, ConversationReset, Result, User
 from fairlead.wire.system import CompactBoundary, Init, Status
 from fairlead.wire.versions import Feature
-from tests.e2e.real_cli.stage import Stage, all_of, one_of, play
-from tests.e2e.real_cli.witness import has
+from tests.e2e.real_cli.cli_harness import CliHarness, all_of, one_of, play
+from tests.e2e.real_cli.recording_observer import has
 
 EVERYWHERE = {"compact", "context", "init"}
 """Commands that all versions have."""
 
 
 async def test_the_output_of_a_local_command_is_a_user_line_or_an_assistant_line(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-600: `<local-command-stdout>` or a synthetic message; num_turns means nothing."""
-    async with stage.session() as session:
+    async with harness.session() as session:
         for command, words in (("/cost", "Total cost"), ("/context", "Context Usage")):
             messages = await play(session, command)
             result = one_of(Result, messages)
@@ -36,18 +36,18 @@ async def test_the_output_of_a_local_command_is_a_user_line_or_an_assistant_line
                 assert output.text.startswith("<local-command-stdout>")
                 assert words in output.text
                 assert result.text == ""
-    assert stage.model.requests == ()
+    assert harness.model.requests == ()
 
 
 async def test_unknown_commands_are_reported_or_sent_to_the_model(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-603: "Unknown skill"; on 2.1.325 an unknown /foo is a prompt like any other."""
 
     def asked() -> tuple[ModelRequest, ...]:
-        return stage.model.requests
+        return harness.model.requests
 
-    async with stage.session() as session:
+    async with harness.session() as session:
         known = one_of(Result, await play(session, "/help"))
         assert known.ok
         assert "help" in known.text
@@ -61,12 +61,12 @@ async def test_unknown_commands_are_reported_or_sent_to_the_model(
         assert asked() == ()
 
 
-async def test_the_commands_are_listed_in_initialize_and_in_init(stage: Stage) -> None:
+async def test_the_commands_are_listed_in_initialize_and_in_init(harness: CliHarness) -> None:
     """CLI-600: read them from init and from the answer to initialize."""
-    folder = stage.project / ".claude" / "commands"
+    folder = harness.project / ".claude" / "commands"
     folder.mkdir(parents=True)
     (folder / "hello.md").write_text("Say hello to $ARGUMENTS.")
-    async with stage.session() as session:
+    async with harness.session() as session:
         offered = {command["name"]: command for command in session.initialized["commands"]}
         messages = await play(session, "/hello the world")
         known = set(one_of(Init, messages).slash_commands)
@@ -74,15 +74,15 @@ async def test_the_commands_are_listed_in_initialize_and_in_init(stage: Stage) -
     assert {"hello", "compact"} <= set(offered)
     assert {"name", "description", "argumentHint"} <= set(offered["compact"])
     assert one_of(Result, messages).text == "Done."
-    assert "Say hello to the world." in stage.model.requests[0].text
+    assert "Say hello to the world." in harness.model.requests[0].text
 
 
 async def test_compact_summarizes_and_reports_its_steps_in_order(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-516, CLI-600: status compacting, status null, init, boundary, summary; trap 21."""
-    stage.model.push(*(reply(f"story-{number} " * 2000) for number in range(4)))
-    async with stage.session() as session:
+    harness.model.push(*(reply(f"story-{number} " * 2000) for number in range(4)))
+    async with harness.session() as session:
         for text in ("one", "two", "three", "four"):
             await play(session, text)
         messages = await play(session, "/compact")
@@ -103,14 +103,14 @@ async def test_compact_summarizes_and_reports_its_steps_in_order(
     assert places == sorted(places)
     assert any("Compacted" in line.text for line in all_of(User, messages))
     assert result.ok
-    last = str(stage.model.requests[-1].messages)
+    last = str(harness.model.requests[-1].messages)
     assert "A scripted conversation." in last
     assert "story-0" not in last
 
 
-async def test_compact_without_messages_fails_with_a_message(stage: Stage) -> None:
+async def test_compact_without_messages_fails_with_a_message(harness: CliHarness) -> None:
     """CLI-600: an error text, but subtype success."""
-    async with stage.session() as session:
+    async with harness.session() as session:
         messages = await play(session, "/compact")
     assert one_of(Result, messages).ok
     said = [line.text for line in all_of(User, messages)]
@@ -119,10 +119,10 @@ async def test_compact_without_messages_fails_with_a_message(stage: Stage) -> No
 
 
 async def test_clear_starts_a_new_session_if_the_version_supports_it(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-600: conversation_reset, then an init with a new session_id, cost 0; trap 30."""
-    async with stage.session() as session:
+    async with harness.session() as session:
         await play(session, "remember the kumquat")
         before = session.session_id
         messages = await play(session, "/clear")
@@ -130,7 +130,7 @@ async def test_clear_starts_a_new_session_if_the_version_supports_it(
         one = await session.send("again")
         await one
     clears = cli.key >= (2, 1, 220)
-    assert ("kumquat" in str(stage.model.requests[-1].messages)) is not clears
+    assert ("kumquat" in str(harness.model.requests[-1].messages)) is not clears
     assert one.cost_usd is not None
     assert one.cost_usd > 0
     if clears:

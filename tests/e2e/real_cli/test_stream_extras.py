@@ -12,7 +12,7 @@ from fairlead.model_api.replies import reply, use
 from fairlead.transcript.state.model import NoticeItem, ToolItem
 from fairlead.wire.events import PromptSuggestion, Result
 from fairlead.wire.system import HookResponse, HookStarted
-from tests.e2e.real_cli.stage import Desk, Stage, all_of, play
+from tests.e2e.real_cli.cli_harness import CliHarness, ScriptedDecisions, all_of, play
 from tests.waiting import until
 
 HOOKS = {
@@ -23,17 +23,17 @@ HOOKS = {
 
 
 @pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)
-async def test_hook_events_and_a_suggestion_arrive(stage: Stage) -> None:
-    folder = stage.home / ".claude"
+async def test_hook_events_and_a_suggestion_arrive(harness: CliHarness) -> None:
+    folder = harness.home / ".claude"
     folder.mkdir(exist_ok=True)
     hooks = {
         event: [{"hooks": [{"type": "command", "command": command}]}]
         for event, command in HOOKS.items()
     }
     (folder / "settings.json").write_text(json.dumps({"hooks": hooks}))
-    stage.model.push(use("Bash", command="touch x", description="make x"), reply("Made."))
+    harness.model.push(use("Bash", command="touch x", description="make x"), reply("Made."))
     stream = Stream(hook_events=True, prompt_suggestions=True, where_known=True)
-    async with stage.session(stream=stream, on_permission=Desk(Allow())) as session:
+    async with harness.session(stream=stream, on_permission=ScriptedDecisions(Allow())) as session:
         messages = await play(session, "make x")
         started = [message.hook_name for message in all_of(HookStarted, messages)]
         assert started == ["PreToolUse:Bash", "PostToolUse:Bash", "Stop"]
@@ -51,10 +51,10 @@ async def test_hook_events_and_a_suggestion_arrive(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("cli", ["2.1.38"], indirect=True)
-async def test_a_version_without_them_starts_and_writes_none(stage: Stage) -> None:
+async def test_a_version_without_them_starts_and_writes_none(harness: CliHarness) -> None:
     stream = Stream(hook_events=True, prompt_suggestions=True, where_known=True)
-    stage.model.push(reply("Hello."))
-    async with stage.session(stream=stream) as session:
+    harness.model.push(reply("Hello."))
+    async with harness.session(stream=stream) as session:
         messages = await play(session, "hi")
     assert all_of(Result, messages)
     assert not all_of(HookStarted, messages)

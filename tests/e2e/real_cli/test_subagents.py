@@ -17,17 +17,17 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.blocks import ToolUseBlock
 from fairlead.wire.events import Assistant, Result, StreamEvent, User
 from fairlead.wire.system import BackgroundTasksChanged, TaskNotification, TaskStarted
-from tests.e2e.real_cli.stage import (
+from tests.e2e.real_cli.cli_harness import (
     TURN_S,
-    Desk,
-    OpenDesk,
-    Stage,
+    CliHarness,
+    HeldRequests,
+    ScriptedDecisions,
     all_of,
     one_of,
     play,
     tool_lines,
 )
-from tests.e2e.real_cli.witness import ended
+from tests.e2e.real_cli.recording_observer import ended
 
 
 def agent(prompt: str, *, background: bool = False) -> ToolUse:
@@ -42,17 +42,17 @@ def agent(prompt: str, *, background: bool = False) -> ToolUse:
 
 
 async def test_the_lines_of_a_subagent_name_the_call_that_started_it(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-1103: parent_tool_use_id; the Task tool's result; a permission in a subagent."""
-    command = stage.script()
-    stage.model.push(
+    command = harness.script()
+    harness.model.push(
         reply(agent("look into it")),
         when(use("Bash", command=f"{command} below", description="d"), text="look into it"),
         when(reply("It is fine below."), tool_result="ran below"),
     )
-    desk = Desk()
-    async with stage.session(on_permission=desk) as session:
+    decisions = ScriptedDecisions()
+    async with harness.session(on_permission=decisions) as session:
         messages = await play(session)
         session_id = session.session_id
     uses = [b for a in all_of(Assistant, messages) for b in all_of(ToolUseBlock, a.message.content)]
@@ -60,7 +60,7 @@ async def test_the_lines_of_a_subagent_name_the_call_that_started_it(
     below = [one for one in messages if getattr(one, "parent_tool_use_id", None) == task.id]
     assert [type(one) for one in below] == [User, Assistant, User]
     assert all_of(StreamEvent, below) == []
-    (request,) = desk.asked
+    (request,) = decisions.asked
     assert request.tool_use_id == bash.id
     assert request.agent_id is not None
     ((line, _),) = [pair for pair in tool_lines(messages) if pair[1].tool_use_id == task.id]
@@ -74,44 +74,46 @@ async def test_the_lines_of_a_subagent_name_the_call_that_started_it(
     assert inside == [None]
     # CLI-708: subagents have transcripts of their own.
     own = f".claude/projects/*/{session_id}/subagents/agent-{request.agent_id}.jsonl"
-    assert len(list(stage.home.glob(own))) == 1
+    assert len(list(harness.home.glob(own))) == 1
     if cli.key >= (2, 1, 120):
         assert one_of(TaskStarted, messages).tool_use_id == task.id
     if cli.key >= (2, 1, 325):
         assert {one.agent_id for one in all_of(User, below)} == {request.agent_id}
 
 
-async def test_two_subagents_send_requests_at_the_same_time(stage: Stage) -> None:
+async def test_two_subagents_send_requests_at_the_same_time(harness: CliHarness) -> None:
     """CLI-309: several permissions at once, here of two subagents, answered in any order."""
-    command = stage.script()
-    stage.model.push(
+    command = harness.script()
+    harness.model.push(
         reply(agent("take the left"), agent("take the right")),
         when(use("Bash", command=f"{command} left", description="d"), text="take the left"),
         when(use("Bash", command=f"{command} right", description="d"), text="take the right"),
     )
-    desk = OpenDesk()
-    async with stage.session(on_permission=desk) as session:
+    decisions = HeldRequests()
+    async with harness.session(on_permission=decisions) as session:
         turn = await session.send("go")
-        await desk.arrived(2)
-        first, second = desk.asked
+        await decisions.arrived(2)
+        first, second = decisions.asked
         assert first.agent_id != second.agent_id
-        desk.answer(second, Allow())
-        desk.answer(first, Deny("not this way"))
+        decisions.answer(second, Allow())
+        decisions.answer(first, Deny("not this way"))
         (result,) = await ended(turn)
     assert result.ok
     denied = [denial.tool_use_id for denial in result.permission_denials]
     assert denied == [first.tool_use_id]
 
 
-async def test_the_turn_ends_before_a_background_agent_ends(stage: Stage, cli: RealCli) -> None:
+async def test_the_turn_ends_before_a_background_agent_ends(
+    harness: CliHarness, cli: RealCli
+) -> None:
     """CLI-1102: background; closing does not wait for it for ever (exit on EOF)."""
     gate = Gate()
-    stage.model.push(
+    harness.model.push(
         reply(agent("take your time", background=True)),
         when(reply("At last.").but(hold=gate), text="take your time"),
     )
     graces = Graces(after_eof=0.5, after_term=5.0, after_kill=5.0)
-    async with stage.session(graces=graces) as session:
+    async with harness.session(graces=graces) as session:
         turn = await session.send("go")
         async with asyncio.timeout(TURN_S):
             launched: Any = await anext(
@@ -128,16 +130,16 @@ async def test_the_turn_ends_before_a_background_agent_ends(stage: Stage, cli: R
 
 
 @pytest.mark.only(since="2.1.325")
-async def test_the_end_of_a_background_agent_starts_a_turn(stage: Stage) -> None:
+async def test_the_end_of_a_background_agent_starts_a_turn(harness: CliHarness) -> None:
     """CLI-521: turns nobody asked for; a prompt waits until such a turn is over."""
     agent_gate, turn_gate = Gate(), Gate()
-    stage.model.push(
+    harness.model.push(
         reply(agent("take your time", background=True)),
         when(reply("At last.").but(hold=agent_gate), text="take your time"),
         reply("It works in the background."),
         reply("It has ended.").but(hold=turn_gate),
     )
-    async with stage.session() as session:
+    async with harness.session() as session:
         reader = session.messages()
         first = await session.send("go")
         await ended(first)

@@ -11,22 +11,29 @@ from fairlead.testing.real_cli import RealCli
 from fairlead.wire.blocks import ImageBlock
 from fairlead.wire.events import User
 from fairlead.wire.versions import Feature
-from tests.e2e.real_cli.stage import PNG, Desk, Stage, all_of, play, tool_lines
-from tests.e2e.real_cli.witness import has
+from tests.e2e.real_cli.cli_harness import (
+    PNG,
+    CliHarness,
+    ScriptedDecisions,
+    all_of,
+    play,
+    tool_lines,
+)
+from tests.e2e.real_cli.recording_observer import has
 
 
-async def results(stage: Stage, session: Any, tool: str, **input: Any) -> tuple[User, Any]:
+async def results(harness: CliHarness, session: Any, tool: str, **input: Any) -> tuple[User, Any]:
     """Let the model use a tool; the line of its result, and the structured twin in it."""
-    ((line, _),) = tool_lines(await stage.use(session, tool, **input))
+    ((line, _),) = tool_lines(await harness.use(session, tool, **input))
     return line, line.tool_use_result
 
 
 async def test_files_are_read_written_and_edited_with_structured_results(
-    stage: Stage, cli: RealCli
+    harness: CliHarness, cli: RealCli
 ) -> None:
     """CLI-1004: Read, Write create and update, Edit, NotebookEdit, Glob, Grep: known keys."""
-    file = stage.project / "a.txt"
-    notebook = stage.project / "n.ipynb"
+    file = harness.project / "a.txt"
+    notebook = harness.project / "n.ipynb"
     cell = {"cell_type": "code", "source": "1", "id": "c1", "metadata": {}, "outputs": []}
     notebook.write_text(
         json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
@@ -34,19 +41,19 @@ async def test_files_are_read_written_and_edited_with_structured_results(
     path = str(file)
     # 2.1.325 has Glob and Grep only where they are named.
     rules = ToolRules(allowed=["Glob", "Grep"])
-    async with stage.session(permission_mode="acceptEdits", rules=rules) as session:
-        _, created = await results(stage, session, "Write", file_path=path, content="one\n")
-        _, updated = await results(stage, session, "Write", file_path=path, content="one\ntwo\n")
-        _, read = await results(stage, session, "Read", file_path=path)
+    async with harness.session(permission_mode="acceptEdits", rules=rules) as session:
+        _, created = await results(harness, session, "Write", file_path=path, content="one\n")
+        _, updated = await results(harness, session, "Write", file_path=path, content="one\ntwo\n")
+        _, read = await results(harness, session, "Read", file_path=path)
         changes = {"old_string": "two", "new_string": "three"}
-        _, edited = await results(stage, session, "Edit", file_path=path, **changes)
-        _, cells = await results(stage, session, "Read", file_path=str(notebook))
+        _, edited = await results(harness, session, "Edit", file_path=path, **changes)
+        _, cells = await results(harness, session, "Read", file_path=str(notebook))
         change = {"cell_id": "c1", "new_source": "2"}
         _, note = await results(
-            stage, session, "NotebookEdit", notebook_path=str(notebook), **change
+            harness, session, "NotebookEdit", notebook_path=str(notebook), **change
         )
-        _, found = await results(stage, session, "Glob", pattern="*.txt")
-        _, searched = await results(stage, session, "Grep", pattern="three")
+        _, found = await results(harness, session, "Glob", pattern="*.txt")
+        _, searched = await results(harness, session, "Grep", pattern="three")
     assert (created["type"], updated["type"]) == ("create", "update")
     assert updated["structuredPatch"][0]["lines"] == [" one", "+two"]
     assert (read["type"], read["file"]["content"].splitlines()) == ("text", ["one", "two"])
@@ -59,12 +66,12 @@ async def test_files_are_read_written_and_edited_with_structured_results(
     assert ("old_source" in note) == (cli.key >= (2, 1, 220))
 
 
-async def test_an_image_that_was_read_is_a_typed_block(stage: Stage) -> None:
+async def test_an_image_that_was_read_is_a_typed_block(harness: CliHarness) -> None:
     """CLI-1000: Read of an image: `{type: image, file: {base64, …}}` and an image block."""
-    picture = stage.project / "p.png"
+    picture = harness.project / "p.png"
     picture.write_bytes(PNG)
-    async with stage.session() as session:
-        messages = await stage.use(session, "Read", file_path=str(picture))
+    async with harness.session() as session:
+        messages = await harness.use(session, "Read", file_path=str(picture))
     ((line, block),) = tool_lines(messages)
     assert line.tool_use_result["type"] == "image"
     assert line.tool_use_result["file"]["base64"]
@@ -75,18 +82,18 @@ async def test_an_image_that_was_read_is_a_typed_block(stage: Stage) -> None:
 
 
 async def test_a_command_that_succeeds_has_an_object_and_one_that_fails_a_text(
-    stage: Stage,
+    harness: CliHarness,
 ) -> None:
     """CLI-1005: Bash `{stdout, …}`; a string on a non-zero exit; a long output is put aside."""
-    command = stage.script(content="echo out; echo err >&2; exit ${1:-0}")
-    async with stage.session(on_permission=Desk()) as session:
-        _, fine = await results(stage, session, "Bash", command=command, description="d")
+    command = harness.script(content="echo out; echo err >&2; exit ${1:-0}")
+    async with harness.session(on_permission=ScriptedDecisions()) as session:
+        _, fine = await results(harness, session, "Bash", command=command, description="d")
         line, failed = await results(
-            stage, session, "Bash", command=f"{command} 3", description="d"
+            harness, session, "Bash", command=f"{command} 3", description="d"
         )
-        flood = stage.script("flood.sh", "head -c 40000 /dev/zero | tr '\\0' x")
-        big, kept = await results(stage, session, "Bash", command=flood, description="d")
-        _, unknown = await results(stage, session, "NoSuchTool")
+        flood = harness.script("flood.sh", "head -c 40000 /dev/zero | tr '\\0' x")
+        big, kept = await results(harness, session, "Bash", command=flood, description="d")
+        _, unknown = await results(harness, session, "NoSuchTool")
     assert (fine["interrupted"], fine["isImage"]) == (False, False)
     # One pipe for both: what goes to stderr stands in stdout.
     assert sorted(fine["stdout"].split()) == ["err", "out"]
@@ -97,7 +104,7 @@ async def test_a_command_that_succeeds_has_an_object_and_one_that_fails_a_text(
     assert "No such tool available: NoSuchTool" in unknown
 
 
-async def test_an_mcp_tool_has_a_list_of_blocks(stage: Stage) -> None:
+async def test_an_mcp_tool_has_a_list_of_blocks(harness: CliHarness) -> None:
     """CLI-1000: tool_use_result is an array for MCP tools."""
 
     @tool("two")
@@ -105,32 +112,32 @@ async def test_an_mcp_tool_has_a_list_of_blocks(stage: Stage) -> None:
         return [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
 
     rules = ToolRules(allowed=["mcp__fairlead"])
-    async with stage.session(tools=[two], rules=rules) as session:
-        _, blocks = await results(stage, session, "mcp__fairlead__two")
+    async with harness.session(tools=[two], rules=rules) as session:
+        _, blocks = await results(harness, session, "mcp__fairlead__two")
     assert [block["text"] for block in blocks] == ["one", "two"]
 
 
-async def test_the_todo_list_has_two_forms(stage: Stage, cli: RealCli) -> None:
+async def test_the_todo_list_has_two_forms(harness: CliHarness, cli: RealCli) -> None:
     """CLI-1009: TodoWrite on old versions, TaskCreate and its kin where they are allowed."""
-    async with stage.session(rules=ToolRules(allowed=["TaskCreate", "TaskList"])) as session:
+    async with harness.session(rules=ToolRules(allowed=["TaskCreate", "TaskList"])) as session:
         if has(cli, Feature.TODO_WRITE):
             todo = {"content": "test", "status": "pending", "activeForm": "testing"}
-            _, result = await results(stage, session, "TodoWrite", todos=[todo])
+            _, result = await results(harness, session, "TodoWrite", todos=[todo])
             assert result["newTodos"][0]["content"] == "test"
         else:
-            _, made = await results(stage, session, "TaskCreate", subject="test", description="d")
+            _, made = await results(harness, session, "TaskCreate", subject="test", description="d")
             assert made["task"]["subject"] == "test"
-            _, listed = await results(stage, session, "TaskList")
+            _, listed = await results(harness, session, "TaskList")
             assert [task["subject"] for task in listed["tasks"]] == ["test"]
 
 
-async def test_a_skill_answers_and_then_adds_a_synthetic_user_message(stage: Stage) -> None:
+async def test_a_skill_answers_and_then_adds_a_synthetic_user_message(harness: CliHarness) -> None:
     """CLI-1000: the Skill tool; its text comes as a `user` line that a reader should hide."""
-    folder = stage.project / ".claude" / "skills" / "greet"
+    folder = harness.project / ".claude" / "skills" / "greet"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\nname: greet\ndescription: greets\n---\nSay hello twice.")
-    async with stage.session(on_permission=Desk()) as session:
-        messages = await stage.use(session, "Skill", skill="greet")
+    async with harness.session(on_permission=ScriptedDecisions()) as session:
+        messages = await harness.use(session, "Skill", skill="greet")
     ((line, _),) = tool_lines(messages)
     assert line.tool_use_result["success"] is True
     assert line.tool_use_result["commandName"] == "greet"
@@ -138,13 +145,15 @@ async def test_a_skill_answers_and_then_adds_a_synthetic_user_message(stage: Sta
     assert any("Say hello twice." in text for text in synthetic)
 
 
-async def test_a_file_mentioned_with_an_at_sign_is_read_without_a_request(stage: Stage) -> None:
+async def test_a_file_mentioned_with_an_at_sign_is_read_without_a_request(
+    harness: CliHarness,
+) -> None:
     """CLI-1010: @path in a prompt is expanded, also outside; nothing is shown of it."""
-    outside = stage.outside("x.txt", "the hidden herring")
-    desk = Desk()
-    async with stage.session(on_permission=desk) as session:
+    outside = harness.outside("x.txt", "the hidden herring")
+    decisions = ScriptedDecisions()
+    async with harness.session(on_permission=decisions) as session:
         messages = await play(session, f"look at @{outside}")
-    assert "the hidden herring" in json.dumps(stage.model.requests[0].messages)
-    assert desk.asked == []
+    assert "the hidden herring" in json.dumps(harness.model.requests[0].messages)
+    assert decisions.asked == []
     assert tool_lines(messages) == []
     assert not any("herring" in line.text for line in all_of(User, messages))

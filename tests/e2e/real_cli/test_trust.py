@@ -11,46 +11,46 @@ import pytest
 from fairlead.host.options.groups import SettingsSources
 from fairlead.server.protocol.intents import NewSession, TrustProject
 from tests.commands.pty_program import in_terminal
-from tests.e2e.real_cli.registry_house import house
-from tests.e2e.real_cli.stage import Stage, play
+from tests.e2e.real_cli.cli_harness import CliHarness, play
+from tests.e2e.real_cli.registry_harness import open_registry
 from tests.server.hostile_project import EVENTS, hostile, marks_in
 
 
-async def marks_of(stage: Stage, marks: Path, **options: Any) -> set[str]:
-    hostile(stage.project, marks)
-    async with stage.session(**options) as session:
+async def marks_of(harness: CliHarness, marks: Path, **options: Any) -> set[str]:
+    hostile(harness.project, marks)
+    async with harness.session(**options) as session:
         await play(session, "go")
     return marks_in(marks)
 
 
 async def test_the_files_of_a_project_run_programs_unless_its_settings_are_left_out(
-    stage: Stage, tmp_path: Path
+    harness: CliHarness, tmp_path: Path
 ) -> None:
     """Why the server has to ask, and what "start without them" rests on."""
-    plain = await marks_of(stage, tmp_path / "marks")
+    plain = await marks_of(harness, tmp_path / "marks")
     assert plain == {"mcp", *(f"{one}-{event}" for one in ("project", "local") for event in EVENTS)}
 
 
 async def test_with_the_users_settings_alone_nothing_of_a_project_runs(
-    stage: Stage, tmp_path: Path
+    harness: CliHarness, tmp_path: Path
 ) -> None:
     options = {"settings": SettingsSources(sources=["user"])}
-    assert await marks_of(stage, tmp_path / "marks", **options) == set()
+    assert await marks_of(harness, tmp_path / "marks", **options) == set()
 
 
 @pytest.mark.parametrize("choice", ["trust", "without"])
 async def test_B54_a_hostile_repository_runs_nothing_before_it_is_trusted(
-    stage: Stage, tmp_path: Path, choice: str
+    harness: CliHarness, tmp_path: Path, choice: str
 ) -> None:
     marks = tmp_path / "marks"
-    hostile(stage.project, marks)
-    async with house(stage) as there:
-        wanted = NewSession(cwd=str(stage.project), prompt="go")
+    hostile(harness.project, marks)
+    async with open_registry(harness) as there:
+        wanted = NewSession(cwd=str(harness.project), prompt="go")
         refused = await there.act(wanted)
         assert (refused.ok, refused.result["check"]) == (False, "trust")
         assert marks_in(marks) == set()
         digest = refused.result["digest"]
-        said = await there.act(TrustProject(cwd=str(stage.project), digest=digest, choice=choice))
+        said = await there.act(TrustProject(cwd=str(harness.project), digest=digest, choice=choice))
         assert said.ok, said
         started = await there.act(wanted)
         assert started.ok, started
@@ -61,15 +61,23 @@ async def test_B54_a_hostile_repository_runs_nothing_before_it_is_trusted(
 
 
 async def test_C49_run_in_a_terminal_runs_nothing_of_a_project_before_the_answer(
-    stage: Stage, tmp_path: Path
+    harness: CliHarness, tmp_path: Path
 ) -> None:
     marks = tmp_path / "marks"
-    hostile(stage.project, marks)
-    given = [word for name, value in stage.env.items() for word in ("--env", f"{name}={value}")]
-    flags = ["run", "go", "--agent", str(stage.cli.executable), "--cwd", str(stage.project), *given]
+    hostile(harness.project, marks)
+    given = [word for name, value in harness.env.items() for word in ("--env", f"{name}={value}")]
+    flags = [
+        "run",
+        "go",
+        "--agent",
+        str(harness.cli.executable),
+        "--cwd",
+        str(harness.project),
+        *given,
+    ]
 
     def answer(keys: str) -> tuple[set[str], int]:
-        with in_terminal(*flags, folder=stage.home) as terminal:
+        with in_terminal(*flags, folder=harness.home) as terminal:
             terminal.wait_for("[s]top > ")
             terminal.wait_for("[s]top > ")
             before = marks_in(marks)

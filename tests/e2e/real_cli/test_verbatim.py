@@ -9,14 +9,14 @@ from typing import Any
 from fairlead import ask
 from fairlead.host.client import PromptContent
 from fairlead.wire.events import Result
-from tests.e2e.real_cli.stage import Desk, Stage, one_of, play
+from tests.e2e.real_cli.cli_harness import CliHarness, ScriptedDecisions, one_of, play
 
 SECRET = "the-word-that-must-stay-outside"
 
 
-def sent_to_the_model(stage: Stage) -> str:
+def sent_to_the_model(harness: CliHarness) -> str:
     """Everything that the model was sent, in one text."""
-    return "\n".join(json.dumps(request.body) for request in stage.model.requests)
+    return "\n".join(json.dumps(request.body) for request in harness.model.requests)
 
 
 def mentions(*paths: str) -> list[PromptContent]:
@@ -32,65 +32,67 @@ def mentions(*paths: str) -> list[PromptContent]:
     return [way(path) for way, path in zip(ways, paths, strict=True)]
 
 
-async def test_C34_a_mention_in_a_verbatim_prompt_attaches_no_file(stage: Stage) -> None:
+async def test_C34_a_mention_in_a_verbatim_prompt_attaches_no_file(harness: CliHarness) -> None:
     secrets = [f"{SECRET}-{number}" for number in range(6)]
-    files = [str(stage.outside(f"{secret}.txt", f"content {secret}")) for secret in secrets]
-    desk = Desk()
-    async with stage.session(on_permission=desk) as session:
+    files = [str(harness.outside(f"{secret}.txt", f"content {secret}")) for secret in secrets]
+    decisions = ScriptedDecisions()
+    async with harness.session(on_permission=decisions) as session:
         for prompt in mentions(*files):
             assert (await (await session.send(prompt, verbatim=True))).ok
-        assert len(stage.model.requests) >= len(files)
-        assert f"content {SECRET}" not in sent_to_the_model(stage)
+        assert len(harness.model.requests) >= len(files)
+        assert f"content {SECRET}" not in sent_to_the_model(harness)
         # The same words typed by a person do attach it, and nobody is asked.
         for secret, prompt in zip(secrets, mentions(*files), strict=True):
             await play(session, prompt)
-            assert f"content {secret}" in sent_to_the_model(stage), prompt
-    assert desk.asked == []
+            assert f"content {secret}" in sent_to_the_model(harness), prompt
+    assert decisions.asked == []
 
 
-async def test_C34_what_a_relative_path_leads_to_is_not_attached_either(stage: Stage) -> None:
-    stage.outside("secret.txt", SECRET)
-    async with stage.session() as session:
+async def test_C34_what_a_relative_path_leads_to_is_not_attached_either(
+    harness: CliHarness,
+) -> None:
+    harness.outside("secret.txt", SECRET)
+    async with harness.session() as session:
         for prompt in ("@../outside/secret.txt", "@/../../../outside/secret.txt", "@@../outside/"):
             await (await session.send(prompt, verbatim=True))
-    assert SECRET not in sent_to_the_model(stage)
-    assert "secret.txt" not in sent_to_the_model(stage).replace("outside/secret.txt", "")
+    assert SECRET not in sent_to_the_model(harness)
+    assert "secret.txt" not in sent_to_the_model(harness).replace("outside/secret.txt", "")
 
 
-async def test_C34_a_verbatim_prompt_runs_no_command(stage: Stage) -> None:
+async def test_C34_a_verbatim_prompt_runs_no_command(harness: CliHarness) -> None:
     prompts = ("/context", "  /context", "/help me")
-    async with stage.session() as session:
+    async with harness.session() as session:
         for number, prompt in enumerate(prompts, 1):
             turn = await session.send(prompt, verbatim=True)
             messages = [message async for message in turn]
             assert one_of(Result, messages).text == "Done."
-            last = stage.model.requests[-1].body["messages"]
+            last = harness.model.requests[-1].body["messages"]
             texts = [text.strip("\u2060 ") for text in texts_of(last)]
             assert texts.count(prompt.strip()) == sum(
                 earlier.strip() == prompt.strip() for earlier in prompts[:number]
             )
 
 
-async def test_C34_a_verbatim_prompt_reaches_the_model_word_for_word(stage: Stage) -> None:
+async def test_C34_a_verbatim_prompt_reaches_the_model_word_for_word(harness: CliHarness) -> None:
     text = "Mail me@example.com at 5 @ noon: 3 > 2 & \u00e4\u00f6\u00fc \U0001f600"
-    async with stage.session() as session:
+    async with harness.session() as session:
         await (await session.send(text, verbatim=True))
-    assert text in user_texts(stage)
+    assert text in user_texts(harness)
 
 
-async def test_C34_ask_is_verbatim_unless_told_otherwise(stage: Stage) -> None:
-    path = stage.outside("secret.txt", SECRET)
-    assert (await ask(f"read @{path}", stage.options())).ok
-    assert SECRET not in sent_to_the_model(stage)
-    assert (await ask(f"read @{path}", stage.options(), verbatim=False)).ok
-    assert SECRET in sent_to_the_model(stage)
+async def test_C34_ask_is_verbatim_unless_told_otherwise(harness: CliHarness) -> None:
+    path = harness.outside("secret.txt", SECRET)
+    assert (await ask(f"read @{path}", harness.options())).ok
+    assert SECRET not in sent_to_the_model(harness)
+    assert (await ask(f"read @{path}", harness.options(), verbatim=False)).ok
+    assert SECRET in sent_to_the_model(harness)
 
 
-def user_texts(stage: Stage) -> list[str]:
+def user_texts(harness: CliHarness) -> list[str]:
     """Each text block that the model was sent in any request."""
     return [
         text
-        for request in stage.model.requests
+        for request in harness.model.requests
         for text in texts_of(request.body.get("messages", ()))
     ]
 

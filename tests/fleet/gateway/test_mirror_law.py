@@ -28,8 +28,8 @@ from fairlead.fleet.protocol.envelopes import (
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from tests.matrix import examples
-from tests.server.papers import Paper
-from tests.server.robots import Robot
+from tests.server.hub_clients import HubClient
+from tests.server.plain_document import PlainDocument
 
 DOCUMENT, CLIENT = "paper", "bus:paper"
 SMALL = Limits(
@@ -48,7 +48,9 @@ class Gateway:
         self.late: list[bytes] = []
         """Answers of the node that have not arrived yet."""
         self.open()
-        self.robots = [Robot(self.hub, f"{name}{n}", DOCUMENT, 5 * (n + 1)) for n in range(2)]
+        self.hub_clients = [
+            HubClient(self.hub, f"{name}{n}", DOCUMENT, 5 * (n + 1)) for n in range(2)
+        ]
 
     def open(self, *, late: bool = False) -> None:
         seq, epoch = self.copy.position
@@ -92,36 +94,36 @@ class Gateway:
             self.open()
 
     def check(self) -> None:
-        mirror, paper = self.copy.mirror, self.world.paper
+        mirror, plain = self.copy.mirror, self.world.plain
         assert mirror is not None
-        assert (mirror.seq, mirror.epoch) == (paper.seq, str(self.world.epoch))
-        for name in paper.sections:
-            assert mirror.section(name) == paper.section(name)
+        assert (mirror.seq, mirror.epoch) == (plain.seq, str(self.world.epoch))
+        for name in plain.sections:
+            assert mirror.section(name) == plain.section(name)
         ids = mirror.item_ids or []
-        assert mirror.offset + len(ids) == len(paper.ids)
-        assert ids == paper.ids[mirror.offset :]
-        assert [mirror.item(each) for each in ids] == paper.state["items"][mirror.offset :]
-        for robot in self.robots:
-            self.check_robot(robot)
+        assert mirror.offset + len(ids) == len(plain.ids)
+        assert ids == plain.ids[mirror.offset :]
+        assert [mirror.item(each) for each in ids] == plain.state["items"][mirror.offset :]
+        for hub_client in self.hub_clients:
+            self.check_hub_client(hub_client)
 
-    def check_robot(self, robot: Robot) -> None:
+    def check_hub_client(self, hub_client: HubClient) -> None:
         world = self.world
         world.now += 10.0
-        if not robot.connected:
-            robot.open(world.now)
-        robot.look(True, world.now)
+        if not hub_client.connected:
+            hub_client.open(world.now)
+        hub_client.look(True, world.now)
         for _ in range(1_000):
-            robot.ack()
-            if robot.seq == world.paper.seq:
+            hub_client.ack()
+            if hub_client.seq == world.plain.seq:
                 break
-            robot.drain(world.now)
+            hub_client.drain(world.now)
             world.now += 1.0
-        assert robot.seq == world.paper.seq
-        assert robot.state is not None
-        server = world.paper.state
-        have = len(robot.state["items"])
-        assert robot.state["items"] == server["items"][len(server["items"]) - have :]
-        assert {**robot.state, "items": []} == {**server, "items": []}
+        assert hub_client.seq == world.plain.seq
+        assert hub_client.state is not None
+        server = world.plain.state
+        have = len(hub_client.state["items"])
+        assert hub_client.state["items"] == server["items"][len(server["items"]) - have :]
+        assert {**hub_client.state, "items": []} == {**server, "items": []}
 
 
 class World:
@@ -129,7 +131,7 @@ class World:
 
     def __init__(self, seed: int, items: int) -> None:
         self.rng = random.Random(seed)
-        self.paper = Paper(items)
+        self.plain = PlainDocument(items)
         self.hub = Hub(SMALL)
         self.epoch = 1
         self.now = 0.0
@@ -140,11 +142,11 @@ class World:
 
     def attach(self) -> None:
         self.hub.attach(
-            DOCUMENT, self.paper, seq=self.paper.seq, epoch=str(self.epoch), item_ids=self.paper.ids
+            DOCUMENT, self.plain, seq=self.plain.seq, epoch=str(self.epoch), item_ids=self.plain.ids
         )
 
     def publish(self) -> None:
-        self.hub.publish(DOCUMENT, self.paper.seq + 1, self.paper.change(self.rng))
+        self.hub.publish(DOCUMENT, self.plain.seq + 1, self.plain.change(self.rng))
 
     def speak(self) -> None:
         """Send what the copies need; the bus loses some, repeats some and reorders some."""
@@ -171,24 +173,24 @@ class World:
             self.epoch += 1
         self.attach()
 
-    def act(self, gateway: Gateway, robot: Robot) -> None:
+    def act(self, gateway: Gateway, hub_client: HubClient) -> None:
         """One thing that a client of a gateway might do."""
         rng, now = self.rng, self.now
         what = rng.randrange(9)
-        if not robot.connected:
-            robot.open(now, lie=rng.choice((None, None, 0, self.paper.seq)))
+        if not hub_client.connected:
+            hub_client.open(now, lie=rng.choice((None, None, 0, self.plain.seq)))
         elif what == 0:
-            robot.drop()
+            hub_client.drop()
         elif what == 1:
-            robot.look(rng.random() < 0.5, now)
+            hub_client.look(rng.random() < 0.5, now)
         elif what < 4:
-            if robot.state and robot.state["items"] and robot.before:
+            if hub_client.state and hub_client.state["items"] and hub_client.before:
                 gateway.page(rng.randrange(1, 9))
-            robot.fetch(rng.randrange(1, 9), now)
+            hub_client.fetch(rng.randrange(1, 9), now)
         elif what == 4:
-            robot.release(rng.randrange(9), now)
+            hub_client.release(rng.randrange(9), now)
         else:
-            robot.drain(now)
+            hub_client.drain(now)
 
     def check(self) -> None:
         """Everything that is still sent is lost; one beat arrives."""
@@ -224,11 +226,11 @@ class MirrorMachine(RuleBasedStateMachine):
         if one.late:
             one.opened(one.late.pop())
 
-    @rule(gateway=st.integers(0, 1), robot=st.integers(0, 1), times=st.integers(1, 4))
-    def act(self, gateway: int, robot: int, times: int) -> None:
+    @rule(gateway=st.integers(0, 1), hub_client=st.integers(0, 1), times=st.integers(1, 4))
+    def act(self, gateway: int, hub_client: int, times: int) -> None:
         one = self.world.gateways[gateway]
         for _ in range(times):
-            self.world.act(one, one.robots[robot])
+            self.world.act(one, one.hub_clients[hub_client])
 
     @rule(seconds=st.sampled_from((0.016, 0.5, 2.0)))
     def wait(self, seconds: float) -> None:
@@ -260,12 +262,12 @@ def test_N12_after_one_beat_every_mirror_equals_its_document() -> None:
         for gateway in world.gateways:
             while gateway.arriving and world.rng.random() < 0.7:
                 gateway.arrive()
-            world.act(gateway, world.rng.choice(gateway.robots))
+            world.act(gateway, world.rng.choice(gateway.hub_clients))
         if step % 500 == 499:
             world.check()
         if step % 1_500 == 1_499:
             world.restart()
-            del world.paper.state["items"][:-120]
+            del world.plain.state["items"][:-120]
             world.epoch += 1
             world.attach()
     world.check()

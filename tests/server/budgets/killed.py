@@ -24,7 +24,7 @@ from fairlead.server.budgets.rules.budget import Budget
 from fairlead.server.notices.outbox import Outbox
 from fairlead.server.notices.outcome import Outcome, Sent
 from fairlead.server.notices.targets import PushTarget, Targets, push_id
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 NOON = 1_800_014_400.0
 COSTS = (0.85, 1.25)
@@ -61,7 +61,7 @@ class Killing:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Shop(Stage):
+class Shop(ServerHarness):
     """A server without sockets that has budgets, put together in the order of a real one."""
 
     def __init__(self, folder: Path, fatal: str) -> None:

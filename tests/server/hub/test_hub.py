@@ -12,36 +12,36 @@ from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Changes, Page, Problem, Released, Snapshot, Window
 from fairlead.transcript.state.changes import Add, Append, Change, Replace, Set, apply
-from tests.server.papers import Paper
-from tests.server.robots import Robot
+from tests.server.hub_clients import HubClient
+from tests.server.plain_document import PlainDocument
 
 DOCUMENT = "paper"
 
 
-def hub_with(paper: Paper, limits: Limits | None = None) -> Hub:
+def hub_with(plain: PlainDocument, limits: Limits | None = None) -> Hub:
     hub = Hub(limits)
-    attach(hub, paper)
+    attach(hub, plain)
     return hub
 
 
-def attach(hub: Hub, paper: Paper, epoch: str = "first") -> None:
-    hub.attach(DOCUMENT, paper, seq=paper.seq, epoch=epoch, item_ids=paper.ids)
+def attach(hub: Hub, plain: PlainDocument, epoch: str = "first") -> None:
+    hub.attach(DOCUMENT, plain, seq=plain.seq, epoch=epoch, item_ids=plain.ids)
 
 
-def publish(hub: Hub, paper: Paper, *changes: Change) -> None:
-    paper.state = apply(paper.state, changes)
-    paper.seq += 1
-    hub.publish(DOCUMENT, paper.seq, list(changes))
+def publish(hub: Hub, plain: PlainDocument, *changes: Change) -> None:
+    plain.state = apply(plain.state, changes)
+    plain.seq += 1
+    hub.publish(DOCUMENT, plain.seq, list(changes))
 
 
-def letters(hub: Hub, paper: Paper, count: int, text: str = "x") -> None:
+def letters(hub: Hub, plain: PlainDocument, count: int, text: str = "x") -> None:
     for _ in range(count):
-        offset = len(paper.state["items"][-1]["text"])
-        publish(hub, paper, Append("items", paper.ids[-1], "text", offset, text))
+        offset = len(plain.state["items"][-1]["text"])
+        publish(hub, plain, Append("items", plain.ids[-1], "text", offset, text))
 
 
 def test_a_new_client_gets_a_snapshot_with_the_end_of_the_items() -> None:
-    hub = hub_with(Paper(1_000))
+    hub = hub_with(PlainDocument(1_000))
     (snapshot,) = hub.subscribe("c", DOCUMENT, window=200)
     assert isinstance(snapshot, Snapshot)
     assert (snapshot.window.first, snapshot.window.total) == (800, 1_000)
@@ -53,10 +53,10 @@ def test_a_new_client_gets_a_snapshot_with_the_end_of_the_items() -> None:
 def test_a_number_between_events_that_were_published_together_leads_to_a_snapshot(
     position: int, kind: type
 ) -> None:
-    paper = Paper(3)
-    hub = hub_with(paper)
-    paper.state = apply(paper.state, [Append("items", "i2", "text", 0, "abc")])
-    paper.seq = 3
+    plain = PlainDocument(3)
+    hub = hub_with(plain)
+    plain.state = apply(plain.state, [Append("items", "i2", "text", 0, "abc")])
+    plain.seq = 3
     hub.publish(DOCUMENT, 3, [Append("items", "i2", "text", 0, "abc")])
     (answer,) = hub.subscribe("c", DOCUMENT, position, "first", oldest="i0")
     assert isinstance(answer, Changes | Snapshot)
@@ -64,12 +64,12 @@ def test_a_number_between_events_that_were_published_together_leads_to_a_snapsho
 
 
 def test_a_client_that_comes_back_gets_exactly_what_it_missed_as_one_merged_message() -> None:
-    paper = Paper(3)
-    hub = hub_with(paper)
-    robot = Robot(hub, "c", DOCUMENT, 200)
-    robot.open(0.0)
-    robot.drop()
-    letters(hub, paper, 500)
+    plain = PlainDocument(3)
+    hub = hub_with(plain)
+    hub_client = HubClient(hub, "c", DOCUMENT, 200)
+    hub_client.open(0.0)
+    hub_client.drop()
+    letters(hub, plain, 500)
     answer = hub.subscribe("c", DOCUMENT, 0, "first", 200, 1.0, oldest="i0")
     assert answer == [
         Changes(
@@ -82,9 +82,9 @@ def test_a_client_that_comes_back_gets_exactly_what_it_missed_as_one_merged_mess
 
 
 def test_a_client_that_is_up_to_date_is_told_so_with_an_empty_step() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
-    letters(hub, paper, 3)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
+    letters(hub, plain, 3)
     answer = hub.subscribe("c", DOCUMENT, 3, "first", 200, 0.0, oldest="i0")
     assert answer == [Changes(document=DOCUMENT, from_seq=3, seq=3, changes=())]
 
@@ -104,9 +104,9 @@ def test_a_client_that_is_up_to_date_is_told_so_with_an_empty_step() -> None:
 def test_a_position_that_cannot_be_trusted_gets_a_snapshot(
     last_seq: int | None, epoch: str | None, oldest: str | None
 ) -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
-    letters(hub, paper, 5)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
+    letters(hub, plain, 5)
     (answer,) = hub.subscribe("c", DOCUMENT, last_seq, epoch, 200, 0.0, oldest=oldest)
     assert isinstance(answer, Snapshot)
     assert answer.seq == 5
@@ -121,10 +121,10 @@ def test_an_unknown_document_is_answered_and_not_fatal() -> None:
 
 
 def test_many_events_between_two_frames_are_one_message() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
     hub.subscribe("c", DOCUMENT)
-    letters(hub, paper, 1_000)
+    letters(hub, plain, 1_000)
     assert hub.ready(1.0) == ["c"]
     (message,) = hub.drain("c", 1.0)
     assert isinstance(message, Changes)
@@ -133,11 +133,11 @@ def test_many_events_between_two_frames_are_one_message() -> None:
 
 
 def test_clients_at_the_same_place_share_one_message() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
     for n in range(3):
         hub.subscribe(f"c{n}", DOCUMENT)
-    letters(hub, paper, 10)
+    letters(hub, plain, 10)
     first, second, third = (hub.drain(f"c{n}", 1.0)[0] for n in range(3))
     assert first is second is third
 
@@ -146,86 +146,86 @@ def test_a_slow_client_gets_a_snapshot_within_the_bound_and_no_queue_grows() -> 
     limits = Limits(
         ring_bytes=200_000, backlog_bytes=50_000, frame_bytes=20_000, window_bytes=30_000
     )
-    paper = Paper(1)
-    hub = hub_with(paper, limits)
-    robot = Robot(hub, "c", DOCUMENT, 200)
-    robot.open(0.0)
+    plain = PlainDocument(1)
+    hub = hub_with(plain, limits)
+    hub_client = HubClient(hub, "c", DOCUMENT, 200)
+    hub_client.open(0.0)
     for n in range(500):
-        publish(hub, paper, Add("items", {"id": f"n{n}", "text": "y" * 1_000, "n": n}))
-    robot.drain(1.0)
-    assert robot.snapshots == 2
-    assert robot.bytes_at_once < 35_000
-    assert robot.seq == 500
-    assert robot.state is not None
-    assert robot.state["items"] == paper.state["items"][robot.before :]
+        publish(hub, plain, Add("items", {"id": f"n{n}", "text": "y" * 1_000, "n": n}))
+    hub_client.drain(1.0)
+    assert hub_client.snapshots == 2
+    assert hub_client.bytes_at_once < 35_000
+    assert hub_client.seq == 500
+    assert hub_client.state is not None
+    assert hub_client.state["items"] == plain.state["items"][hub_client.before :]
 
 
 def test_what_is_too_long_for_one_frame_comes_in_several_that_join() -> None:
     limits = Limits(frame_bytes=10_000, backlog_bytes=1_000_000)
-    paper = Paper(1)
-    hub = hub_with(paper, limits)
-    robot = Robot(hub, "c", DOCUMENT, 200)
-    robot.open(0.0)
-    letters(hub, paper, 100, "z" * 1_000)
+    plain = PlainDocument(1)
+    hub = hub_with(plain, limits)
+    hub_client = HubClient(hub, "c", DOCUMENT, 200)
+    hub_client.open(0.0)
+    letters(hub, plain, 100, "z" * 1_000)
     frames = 0
     while "c" in hub.ready(1.0):
-        robot.drain(1.0)
-        assert robot.bytes_at_once < 12_000
+        hub_client.drain(1.0)
+        assert hub_client.bytes_at_once < 12_000
         frames += 1
     assert frames > 5
-    assert robot.snapshots == 1
-    assert robot.state == paper.state
+    assert hub_client.snapshots == 1
+    assert hub_client.state == plain.state
 
 
 def test_B70_a_client_that_acks_is_sent_nothing_more_until_it_has_caught_up() -> None:
     limits = Limits(unacked_bytes=5_000, backlog_bytes=1_000_000)
-    paper = Paper(1)
-    hub = hub_with(paper, limits)
-    robot = Robot(hub, "c", DOCUMENT, 200)
-    robot.open(0.0)
-    robot.ack()
-    letters(hub, paper, 10, "z" * 1_000)
-    robot.drain(1.0)
-    at = robot.seq
-    letters(hub, paper, 10, "z" * 1_000)
+    plain = PlainDocument(1)
+    hub = hub_with(plain, limits)
+    hub_client = HubClient(hub, "c", DOCUMENT, 200)
+    hub_client.open(0.0)
+    hub_client.ack()
+    letters(hub, plain, 10, "z" * 1_000)
+    hub_client.drain(1.0)
+    at = hub_client.seq
+    letters(hub, plain, 10, "z" * 1_000)
     assert hub.drain("c", 2.0) == []
-    assert robot.seq == at
-    robot.ack()
+    assert hub_client.seq == at
+    hub_client.ack()
     assert "c" in hub.ready(2.0)
-    robot.drain(2.0)
-    assert robot.state == paper.state
+    hub_client.drain(2.0)
+    assert hub_client.state == plain.state
 
 
 def test_who_does_not_look_gets_only_the_status_and_stays_where_it_is() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
-    robot = Robot(hub, "c", DOCUMENT, 200)
-    robot.open(0.0)
-    robot.look(False, 0.0)
-    letters(hub, paper, 10)
-    publish(hub, paper, Set("status", None, {"state": "awaiting_approval"}))
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
+    hub_client = HubClient(hub, "c", DOCUMENT, 200)
+    hub_client.open(0.0)
+    hub_client.look(False, 0.0)
+    letters(hub, plain, 10)
+    publish(hub, plain, Set("status", None, {"state": "awaiting_approval"}))
     assert hub.ready(5.0) == ["c"]
     (message,) = hub.drain("c", 5.0)
     assert isinstance(message, Changes)
     assert (message.from_seq, message.seq) == (0, 0)
     assert message.changes == (Set("status", None, {"state": "awaiting_approval", "n": 0}),)
     assert hub.ready(5.0) == []
-    letters(hub, paper, 10)
+    letters(hub, plain, 10)
     assert hub.ready(5.1) == ["c"]
     assert hub.drain("c", 5.1) == []
     assert hub.ready(5.2) == []
-    robot.take([message], 5.0)
-    robot.look(True, 6.0)
-    assert robot.state == paper.state
-    assert robot.seq == 21
-    assert robot.snapshots == 1
+    hub_client.take([message], 5.0)
+    hub_client.look(True, 6.0)
+    assert hub_client.state == plain.state
+    assert hub_client.seq == 21
+    assert hub_client.snapshots == 1
 
 
 def test_an_event_without_changes_moves_the_client_on_once_a_second() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
     hub.subscribe("c", DOCUMENT, now=0.0)
-    publish(hub, paper)
+    publish(hub, plain)
     assert hub.ready(0.1) == ["c"]
     assert hub.drain("c", 0.1) == []
     assert hub.ready(0.5) == []
@@ -234,39 +234,39 @@ def test_an_event_without_changes_moves_the_client_on_once_a_second() -> None:
 
 
 def test_older_items_come_by_page_after_what_brings_the_client_to_now() -> None:
-    paper = Paper(500)
-    hub = hub_with(paper)
-    robot = Robot(hub, "c", DOCUMENT, 100)
-    robot.open(0.0)
-    letters(hub, paper, 3)
-    publish(hub, paper, Set("items", "i350", {"n": -1}))
+    plain = PlainDocument(500)
+    hub = hub_with(plain)
+    hub_client = HubClient(hub, "c", DOCUMENT, 100)
+    hub_client.open(0.0)
+    letters(hub, plain, 3)
+    publish(hub, plain, Set("items", "i350", {"n": -1}))
     kinds = hub.fetch("c", DOCUMENT, "i400", 100, 1.0)
     assert [type(kind) for kind in kinds] == [Changes, Page]
-    robot.take(kinds, 1.0)
-    assert robot.before == 300
-    assert robot.state is not None
-    assert robot.state["items"] == paper.state["items"][300:]
+    hub_client.take(kinds, 1.0)
+    assert hub_client.before == 300
+    assert hub_client.state is not None
+    assert hub_client.state["items"] == plain.state["items"][300:]
 
 
 def test_changes_of_items_outside_the_window_are_left_out() -> None:
-    paper = Paper(500)
-    hub = hub_with(paper)
-    robot = Robot(hub, "c", DOCUMENT, 100)
-    robot.open(0.0)
-    publish(hub, paper, Set("items", "i3", {"n": -1}), Set("status", None, {"n": 7}))
-    publish(hub, paper, Add("items", {"id": "new", "text": "", "n": 0}, "i3"))
-    robot.drain(2.0)
-    assert robot.state is not None
-    assert robot.state["items"] == paper.state["items"][-100:]
-    assert robot.state["status"]["n"] == 7
-    while robot.before:
-        robot.fetch(150, 3.0)
-    assert robot.state == paper.state
+    plain = PlainDocument(500)
+    hub = hub_with(plain)
+    hub_client = HubClient(hub, "c", DOCUMENT, 100)
+    hub_client.open(0.0)
+    publish(hub, plain, Set("items", "i3", {"n": -1}), Set("status", None, {"n": 7}))
+    publish(hub, plain, Add("items", {"id": "new", "text": "", "n": 0}, "i3"))
+    hub_client.drain(2.0)
+    assert hub_client.state is not None
+    assert hub_client.state["items"] == plain.state["items"][-100:]
+    assert hub_client.state["status"]["n"] == 7
+    while hub_client.before:
+        hub_client.fetch(150, 3.0)
+    assert hub_client.state == plain.state
 
 
 @pytest.mark.parametrize("before", ["i10", "i450", "nothing"])
 def test_a_page_that_would_not_join_is_refused(before: str) -> None:
-    hub = hub_with(Paper(500))
+    hub = hub_with(PlainDocument(500))
     hub.subscribe("c", DOCUMENT, window=100)
     (answer,) = hub.fetch("c", DOCUMENT, before, 50, 0.0)
     assert isinstance(answer, Problem)
@@ -274,28 +274,28 @@ def test_a_page_that_would_not_join_is_refused(before: str) -> None:
 
 
 def test_B133_released_items_get_no_changes_and_can_be_fetched_again() -> None:
-    paper = Paper(500)
-    hub = hub_with(paper)
-    robot = Robot(hub, "c", DOCUMENT, 400)
-    robot.open(0.0)
-    publish(hub, paper, Set("items", "i150", {"n": -1}))  # On its way while the client releases.
-    robot.release(200, 1.0)
-    assert robot.state is not None
-    assert [row["id"] for row in robot.state["items"]] == [f"i{n}" for n in range(300, 500)]
-    assert robot.before == 300
-    publish(hub, paper, Set("items", "i250", {"n": -2}), Set("items", "i300", {"n": -3}))
+    plain = PlainDocument(500)
+    hub = hub_with(plain)
+    hub_client = HubClient(hub, "c", DOCUMENT, 400)
+    hub_client.open(0.0)
+    publish(hub, plain, Set("items", "i150", {"n": -1}))  # On its way while the client releases.
+    hub_client.release(200, 1.0)
+    assert hub_client.state is not None
+    assert [row["id"] for row in hub_client.state["items"]] == [f"i{n}" for n in range(300, 500)]
+    assert hub_client.before == 300
+    publish(hub, plain, Set("items", "i250", {"n": -2}), Set("items", "i300", {"n": -3}))
     (message,) = hub.drain("c", 2.0)
     assert isinstance(message, Changes)
     assert [change.id for change in message.changes if isinstance(change, Set)] == ["i300"]
-    robot.take([message], 2.0)
-    while robot.before:
-        robot.fetch(150, 3.0)
-    assert robot.state == paper.state
+    hub_client.take([message], 2.0)
+    while hub_client.before:
+        hub_client.fetch(150, 3.0)
+    assert hub_client.state == plain.state
 
 
 @pytest.mark.parametrize("oldest", ["i10", "nothing", "i100"])
 def test_B133_a_window_never_grows_by_a_release(oldest: str) -> None:
-    hub = hub_with(Paper(500))
+    hub = hub_with(PlainDocument(500))
     hub.subscribe("c", DOCUMENT, window=400)
     (answer,) = hub.release("c", DOCUMENT, oldest)
     assert answer == Released(document=DOCUMENT, oldest="i100", window=Window(first=100, total=500))
@@ -303,10 +303,10 @@ def test_B133_a_window_never_grows_by_a_release(oldest: str) -> None:
 
 def test_a_window_is_bounded_by_bytes_and_holds_one_item_in_any_case() -> None:
     limits = Limits(window_bytes=10_000)
-    paper = Paper(3)
-    for row in paper.state["items"]:
+    plain = PlainDocument(3)
+    for row in plain.state["items"]:
         row["text"] = "w" * 50_000
-    hub = hub_with(paper, limits)
+    hub = hub_with(plain, limits)
     (snapshot,) = hub.subscribe("c", DOCUMENT)
     assert isinstance(snapshot, Snapshot)
     assert snapshot.window.first == 2
@@ -314,31 +314,31 @@ def test_a_window_is_bounded_by_bytes_and_holds_one_item_in_any_case() -> None:
 
 def test_opening_a_document_of_100_000_items_sends_the_visible_end() -> None:
     hub = Hub()
-    paper = Paper(100_000)
-    attach(hub, paper)
+    plain = PlainDocument(100_000)
+    attach(hub, plain)
     (snapshot,) = hub.subscribe("c", DOCUMENT, window=200)
     assert len(msgspec.json.encode(snapshot)) < 20_000
 
 
 def test_a_new_epoch_resets_every_client() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
-    robot = Robot(hub, "c", DOCUMENT, 200)
-    robot.open(0.0)
-    letters(hub, paper, 5)
-    robot.drain(1.0)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
+    hub_client = HubClient(hub, "c", DOCUMENT, 200)
+    hub_client.open(0.0)
+    letters(hub, plain, 5)
+    hub_client.drain(1.0)
     hub.detach(DOCUMENT)
-    other = Paper(2)
+    other = PlainDocument(2)
     attach(hub, other, "second")
     assert hub.ready(2.0) == ["c"]
-    robot.drain(2.0)
-    assert (robot.seq, robot.epoch, robot.state) == (0, "second", other.state)
+    hub_client.drain(2.0)
+    assert (hub_client.seq, hub_client.epoch, hub_client.state) == (0, "second", other.state)
 
 
 def test_too_many_documents_are_refused() -> None:
     hub = Hub(Limits(documents_per_client=2))
     for name in ("a", "b", "c"):
-        hub.attach(name, Paper(), seq=0, epoch="first")
+        hub.attach(name, PlainDocument(), seq=0, epoch="first")
     assert isinstance(hub.subscribe("x", "a")[0], Snapshot)
     assert isinstance(hub.subscribe("x", "b")[0], Snapshot)
     (answer,) = hub.subscribe("x", "c")
@@ -349,11 +349,11 @@ def test_too_many_documents_are_refused() -> None:
 
 
 def test_dropped_clients_leave_nothing_behind() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
     for n in range(50):
         hub.subscribe(f"c{n}", DOCUMENT)
-        letters(hub, paper, 1)
+        letters(hub, plain, 1)
         hub.ready(1.0)
         hub.drop(f"c{n}")
     assert hub.followers(DOCUMENT) == 0
@@ -362,16 +362,16 @@ def test_dropped_clients_leave_nothing_behind() -> None:
 
 
 def test_numbers_only_go_up() -> None:
-    paper = Paper(1)
-    hub = hub_with(paper)
-    letters(hub, paper, 2)
+    plain = PlainDocument(1)
+    hub = hub_with(plain)
+    letters(hub, plain, 2)
     with pytest.raises(ValueError, match="event 2 of paper"):
         hub.publish(DOCUMENT, 2, [])
 
 
 def test_items_between_two_others_are_renumbered_when_there_is_no_room_left() -> None:
-    paper = Paper(2)
-    document = Document("d", paper, Limits(), seq=0, epoch="first", item_ids=paper.ids, gap=16)
+    plain = PlainDocument(2)
+    document = Document("d", plain, Limits(), seq=0, epoch="first", item_ids=plain.ids, gap=16)
     for n in range(1, 20):
         document.publish(n, [Add("items", {"id": f"n{n}"}, "i1" if n == 1 else f"n{n - 1}")])
     assert document.floor > 0  # who was here before gets a snapshot
@@ -381,61 +381,62 @@ def test_items_between_two_others_are_renumbered_when_there_is_no_room_left() ->
 
 def test_random_changes_through_small_limits_end_equal() -> None:
     rng = random.Random(7)
-    paper = Paper(50)
-    hub = hub_with(paper, Limits(ring_bytes=4_000, backlog_bytes=2_000, frame_bytes=500))
-    robot = Robot(hub, "c", DOCUMENT, 20)
-    robot.open(0.0)
+    plain = PlainDocument(50)
+    hub = hub_with(plain, Limits(ring_bytes=4_000, backlog_bytes=2_000, frame_bytes=500))
+    hub_client = HubClient(hub, "c", DOCUMENT, 20)
+    hub_client.open(0.0)
     for n in range(3_000):
-        changes = paper.change(rng)
-        hub.publish(DOCUMENT, paper.seq, changes)
+        changes = plain.change(rng)
+        hub.publish(DOCUMENT, plain.seq, changes)
         if rng.random() < 0.2:
-            robot.drain(float(n))
-    robot.drain(1e6)
-    while robot.seq != paper.seq:
-        robot.drain(1e6)
-    assert robot.state is not None
+            hub_client.drain(float(n))
+    hub_client.drain(1e6)
+    while hub_client.seq != plain.seq:
+        hub_client.drain(1e6)
+    assert hub_client.state is not None
     assert (
-        robot.state["items"] == paper.state["items"][len(paper.ids) - len(robot.state["items"]) :]
+        hub_client.state["items"]
+        == plain.state["items"][len(plain.ids) - len(hub_client.state["items"]) :]
     )
-    assert robot.snapshots > 1
+    assert hub_client.snapshots > 1
 
 
 def test_new_items_in_the_place_of_all_begin_everybody_anew() -> None:
-    paper = Paper(50)
-    hub = hub_with(paper)
-    robot = Robot(hub, "c", DOCUMENT, 10)
-    robot.open(0.0)
-    publish(hub, paper, Replace("items", list(reversed(paper.state["items"]))))
-    robot.drain(1.0)
-    assert robot.snapshots == 2
-    assert robot.state is not None
-    assert [row["id"] for row in robot.state["items"]] == [f"i{n}" for n in range(9, -1, -1)]
-    publish(hub, paper, Set("items", "i20", {"n": 9}), Set("items", "i0", {"n": 9}))
-    robot.drain(2.0)
-    assert robot.state["items"] == paper.state["items"][-10:]
+    plain = PlainDocument(50)
+    hub = hub_with(plain)
+    hub_client = HubClient(hub, "c", DOCUMENT, 10)
+    hub_client.open(0.0)
+    publish(hub, plain, Replace("items", list(reversed(plain.state["items"]))))
+    hub_client.drain(1.0)
+    assert hub_client.snapshots == 2
+    assert hub_client.state is not None
+    assert [row["id"] for row in hub_client.state["items"]] == [f"i{n}" for n in range(9, -1, -1)]
+    publish(hub, plain, Set("items", "i20", {"n": 9}), Set("items", "i0", {"n": 9}))
+    hub_client.drain(2.0)
+    assert hub_client.state["items"] == plain.state["items"][-10:]
 
 
 def test_a_copy_begins_with_the_last_items_and_gets_older_ones() -> None:
-    paper = Paper(10)
+    plain = PlainDocument(10)
     hub = Hub()
-    hub.attach(DOCUMENT, paper, seq=0, epoch="first", item_ids=paper.ids[6:], offset=6)
+    hub.attach(DOCUMENT, plain, seq=0, epoch="first", item_ids=plain.ids[6:], offset=6)
     (snapshot,) = hub.subscribe("c", DOCUMENT, window=200)
     assert isinstance(snapshot, Snapshot)
     assert (snapshot.window.first, snapshot.window.total) == (6, 10)
-    hub.prepend(DOCUMENT, paper.ids[2:6])
+    hub.prepend(DOCUMENT, plain.ids[2:6])
     (page,) = hub.fetch("c", DOCUMENT, "i6", 200, 0.0)
     assert isinstance(page, Page)
     assert (page.window.first, page.window.total, len(page.items)) == (2, 10, 4)
 
 
 def test_a_client_whose_older_items_a_copy_got_later_gets_a_snapshot() -> None:
-    paper = Paper(10)
+    plain = PlainDocument(10)
     hub = Hub()
-    hub.attach(DOCUMENT, paper, seq=0, epoch="first", item_ids=paper.ids[6:], offset=6)
+    hub.attach(DOCUMENT, plain, seq=0, epoch="first", item_ids=plain.ids[6:], offset=6)
     # This change of an older item is not in the ring, because the copy did not have the item.
-    paper.state = apply(paper.state, [Set("items", "i4", {"n": 99})])
-    publish(hub, paper, Append("items", "i9", "text", 0, "x"))
-    hub.prepend(DOCUMENT, paper.ids[2:6])
+    plain.state = apply(plain.state, [Set("items", "i4", {"n": 99})])
+    publish(hub, plain, Append("items", "i9", "text", 0, "x"))
+    hub.prepend(DOCUMENT, plain.ids[2:6])
     (answer,) = hub.subscribe("c", DOCUMENT, 0, "first", oldest="i4")
     assert isinstance(answer, Snapshot)
     (answer,) = hub.subscribe("d", DOCUMENT, 0, "first", oldest="i6")
@@ -445,14 +446,14 @@ def test_a_client_whose_older_items_a_copy_got_later_gets_a_snapshot() -> None:
 
 
 def test_a_copy_gets_all_changes_at_its_own_pace_whether_anyone_looks_or_not() -> None:
-    paper = Paper(3)
+    plain = PlainDocument(3)
     hub = Hub()
-    hub.attach(DOCUMENT, paper, seq=0, epoch="first", item_ids=paper.ids, every_s=10.0)
+    hub.attach(DOCUMENT, plain, seq=0, epoch="first", item_ids=plain.ids, every_s=10.0)
     assert hub.copy("bus", DOCUMENT)
     assert (hub.followers(DOCUMENT), hub.followers(DOCUMENT, looking=True)) == (1, 0)
-    letters(hub, paper, 2)
+    letters(hub, plain, 2)
     assert [message.seq for message in hub.drain("bus", 0.0) if isinstance(message, Changes)] == [2]
-    letters(hub, paper, 1)
+    letters(hub, plain, 1)
     hub.ready(0.1)  # The document is throttled for clients that people look at.
     assert [message.seq for message in hub.drain("bus", 0.1) if isinstance(message, Changes)] == [3]
     hub.set_looking("bus", DOCUMENT, True)

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from tests.matrix import examples
-from tests.server.papers import Paper
-from tests.server.robots import Robot
+from tests.server.hub_clients import HubClient
+from tests.server.plain_document import PlainDocument
 
 DOCUMENT = "paper"
 SMALL = Limits(
@@ -39,58 +39,58 @@ MIDDLING = Limits(
 
 
 class World:
-    """One paper, one hub, some robots and a clock."""
+    """One document, one hub, some clients and a clock."""
 
     def __init__(
-        self, seed: int, items: int, robots: int = 3, limits: Limits | None = None
+        self, seed: int, items: int, hub_clients: int = 3, limits: Limits | None = None
     ) -> None:
         self.rng = random.Random(seed)
-        self.paper = Paper(items)
+        self.plain = PlainDocument(items)
         self.hub = Hub(limits or SMALL)
         self.epoch = 1
         self.now = 0.0
         self.attach()
-        self.robots = [
-            Robot(self.hub, f"r{n}", DOCUMENT, self.rng.choice((1, 5, 40, 500)))
-            for n in range(robots)
+        self.hub_clients = [
+            HubClient(self.hub, f"r{n}", DOCUMENT, self.rng.choice((1, 5, 40, 500)))
+            for n in range(hub_clients)
         ]
 
     def attach(self) -> None:
         self.hub.attach(
             DOCUMENT,
-            self.paper,
-            seq=self.paper.seq,
+            self.plain,
+            seq=self.plain.seq,
             epoch=str(self.epoch),
-            item_ids=self.paper.ids,
+            item_ids=self.plain.ids,
         )
 
     def publish(self) -> None:
-        changes = self.paper.change(self.rng)
-        self.hub.publish(DOCUMENT, self.paper.seq, changes)
+        changes = self.plain.change(self.rng)
+        self.hub.publish(DOCUMENT, self.plain.seq, changes)
 
-    def act(self, robot: Robot) -> None:
+    def act(self, hub_client: HubClient) -> None:
         """One thing that a client might do."""
         rng, now = self.rng, self.now
-        if not robot.connected:
-            robot.open(
-                now, lie=rng.choice((None, None, 0, self.paper.seq, rng.randrange(-5, 10**6)))
+        if not hub_client.connected:
+            hub_client.open(
+                now, lie=rng.choice((None, None, 0, self.plain.seq, rng.randrange(-5, 10**6)))
             )
             return
         what = rng.randrange(13)
         if what == 0:
-            robot.drop()
+            hub_client.drop()
         elif what == 1:
-            robot.forget()
+            hub_client.forget()
         elif what == 2:
-            robot.look(rng.random() < 0.7, now)
+            hub_client.look(rng.random() < 0.7, now)
         elif what == 3:
-            robot.fetch(rng.randrange(1, 50), now)
+            hub_client.fetch(rng.randrange(1, 50), now)
         elif what == 12:
-            robot.release(rng.randrange(30), now)
+            hub_client.release(rng.randrange(30), now)
         elif what < 6:
-            robot.ack()
+            hub_client.ack()
         else:
-            robot.drain(now)
+            hub_client.drain(now)
 
     def evict(self) -> None:
         """The server lets the document go and loads it again; or only its changes."""
@@ -105,26 +105,26 @@ class World:
 
     def check(self) -> None:
         """Let everybody come to now: each has the end of what the server has, without a hole."""
-        for robot in self.robots:
+        for hub_client in self.hub_clients:
             self.now += 10.0
-            if not robot.connected:
-                robot.open(self.now)
-            robot.look(True, self.now)
+            if not hub_client.connected:
+                hub_client.open(self.now)
+            hub_client.look(True, self.now)
             for _ in range(10_000):
-                robot.ack()
-                if robot.seq == self.paper.seq:
+                hub_client.ack()
+                if hub_client.seq == self.plain.seq:
                     break
-                robot.drain(self.now)
+                hub_client.drain(self.now)
                 self.now += 1.0
-            self._equal(robot)
+            self._equal(hub_client)
 
-    def _equal(self, robot: Robot) -> None:
-        assert robot.seq == self.paper.seq
-        assert robot.state is not None
-        server = self.paper.state
-        have = len(robot.state["items"])
-        assert robot.state["items"] == server["items"][len(server["items"]) - have :]
-        assert {**robot.state, "items": []} == {**server, "items": []}
+    def _equal(self, hub_client: HubClient) -> None:
+        assert hub_client.seq == self.plain.seq
+        assert hub_client.state is not None
+        server = self.plain.state
+        have = len(hub_client.state["items"])
+        assert hub_client.state["items"] == server["items"][len(server["items"]) - have :]
+        assert {**hub_client.state, "items": []} == {**server, "items": []}
 
 
 class HubMachine(RuleBasedStateMachine):
@@ -141,16 +141,18 @@ class HubMachine(RuleBasedStateMachine):
         for _ in range(count):
             self.world.publish()
 
-    @rule(robot=st.integers(0, 2), times=st.integers(1, 5))
-    def act(self, robot: int, times: int) -> None:
+    @rule(hub_client=st.integers(0, 2), times=st.integers(1, 5))
+    def act(self, hub_client: int, times: int) -> None:
         for _ in range(times):
-            self.world.act(self.world.robots[robot])
+            self.world.act(self.world.hub_clients[hub_client])
 
     @rule(seconds=st.sampled_from((0.0, 0.016, 0.5, 2.0)))
     def wait(self, seconds: float) -> None:
         self.world.now += seconds
         for name in self.world.hub.ready(self.world.now):
-            next(entry for entry in self.world.robots if entry.name == name).drain(self.world.now)
+            next(entry for entry in self.world.hub_clients if entry.name == name).drain(
+                self.world.now
+            )
 
     @rule()
     def evict(self) -> None:
@@ -163,7 +165,7 @@ class HubMachine(RuleBasedStateMachine):
     @invariant()
     def a_message_is_bounded(self) -> None:
         if hasattr(self, "world"):
-            assert all(entry.bytes_at_once < 40_000 for entry in self.world.robots)
+            assert all(entry.bytes_at_once < 40_000 for entry in self.world.hub_clients)
 
     def teardown(self) -> None:
         if hasattr(self, "world"):
@@ -179,19 +181,19 @@ EVENTS = int(os.environ.get("FAIRLEAD_HUB_EVENTS", "20000"))
 
 
 def test_robots_that_drop_and_lie_through_many_events_end_equal_to_the_server() -> None:
-    world = World(seed=20261115, items=200, robots=4, limits=MIDDLING)
+    world = World(seed=20261115, items=200, hub_clients=4, limits=MIDDLING)
     for event in range(EVENTS):
         world.publish()
         world.now += 0.004
         if event % 8 == 0:
-            world.act(world.rng.choice(world.robots))
+            world.act(world.rng.choice(world.hub_clients))
         if event % 500 == 499:
             world.check()  # before anything is evicted, or all it would see are snapshots
         if event % 5_000 == 4_999:
             world.evict()
             world.check()
-            del world.paper.state["items"][:-300]  # a reload may not hold what was long ago
+            del world.plain.state["items"][:-300]  # a reload may not hold what was long ago
             world.epoch += 1
             world.attach()
     world.check()
-    assert world.paper.seq == EVENTS
+    assert world.plain.seq == EVENTS

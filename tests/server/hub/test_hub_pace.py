@@ -8,7 +8,7 @@ from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Changes, FromServer
 from fairlead.transcript.state.changes import Add, Append, Set
-from tests.server.papers import Paper
+from tests.server.plain_document import PlainDocument
 
 LIST, TALK = "list", "talk"
 
@@ -77,8 +77,8 @@ def test_a_calm_document_says_when_it_will_tell_what_waits() -> None:
 
 def test_somebody_who_is_drained_for_something_else_waits_for_the_calm_document_too() -> None:
     hub, board = with_followers()
-    paper = Paper(1)
-    hub.attach(TALK, paper, seq=0, epoch="e", item_ids=paper.ids)
+    plain = PlainDocument(1)
+    hub.attach(TALK, plain, seq=0, epoch="e", item_ids=plain.ids)
     hub.subscribe("a", TALK)
     board.change()
     drained(hub, 10.0)
@@ -134,8 +134,8 @@ def test_nobody_is_woken_for_a_document_that_nobody_follows() -> None:
 
 def test_what_waits_for_an_answer_is_urgent_for_its_followers_alone() -> None:
     hub, board = with_followers()
-    paper = Paper(1)
-    hub.attach(TALK, paper, seq=0, epoch="e", item_ids=paper.ids)
+    plain = PlainDocument(1)
+    hub.attach(TALK, plain, seq=0, epoch="e", item_ids=plain.ids)
     hub.subscribe("a", TALK)
     calls: list[str] = []
     hub.on_urgent = lambda: calls.append("urgent")
@@ -149,9 +149,9 @@ def test_what_waits_for_an_answer_is_urgent_for_its_followers_alone() -> None:
 
 
 def test_an_ack_of_somebody_who_keeps_up_wakes_nobody() -> None:
-    paper = Paper(1)
+    plain = PlainDocument(1)
     hub = Hub(Limits(unacked_bytes=500))
-    hub.attach(TALK, paper, seq=0, epoch="e", item_ids=paper.ids)
+    hub.attach(TALK, plain, seq=0, epoch="e", item_ids=plain.ids)
     hub.subscribe("a", TALK)
     hub.ack("a", TALK, 0)
     hub.publish(TALK, 1, [Append("items", "i0", "text", 0, "x")])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 __all__ = ["settings_applied"]
 
 
-def settings_applied(stage: Stage) -> list[Any]:
+def settings_applied(harness: ServerHarness) -> list[Any]:
     requests = [
         entry.get("request") or {}
-        for entry in map(json.loads, stage.log.read_text().splitlines())
+        for entry in map(json.loads, harness.log.read_text().splitlines())
         if isinstance(entry, dict)
     ]
     return [

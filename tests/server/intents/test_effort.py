@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairlead.server.protocol.intents import Restart, SetEffort
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 
 async def test_B45_a_session_that_could_not_go_on_is_not_stopped(tmp_path: Path) -> None:
-    async with Stage(tmp_path, cli=True) as stage:
+    async with ServerHarness(tmp_path, cli=True) as harness:
         # The scripted agent writes no file of its own, so nothing could be resumed.
-        session = await stage.new(prompt="hello")
-        live = await stage.state(session, "idle")
+        session = await harness.new(prompt="hello")
+        live = await harness.state(session, "idle")
         assert live.client is not None
         pid = live.client.pid
         for intent in (SetEffort(session=session, effort="low"), Restart(session=session)):
-            refused = await stage.act(intent)
+            refused = await harness.act(intent)
             assert (refused.code, refused.result["check"]) == ("conflict", "no_file")
             assert live.live
             assert live.client.pid == pid
-        assert stage.registry.sessions.row(session).effort is None
+        assert harness.registry.sessions.row(session).effort is None

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.server.protocol.intents import SetFastMode
 from tests.server.intents.applied_settings import settings_applied
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 OFFERED = {
     "slash_commands": ["compact", "fast"],
@@ -23,45 +23,45 @@ def init(**fields: Any) -> dict[str, Any]:
     return {"line": {"type": "system", "subtype": "init", "model": "opus", "tools": [], **fields}}
 
 
-async def started(stage: Stage, **init_fields: Any) -> str:
-    session = await stage.new()
-    await stage.say(session, init(**init_fields), {"reply": {"apply_flag_settings": {}}})
-    await stage.until(lambda: fast_mode(stage, session)[0] and not stage.live(session).busy)
+async def started(harness: ServerHarness, **init_fields: Any) -> str:
+    session = await harness.new()
+    await harness.say(session, init(**init_fields), {"reply": {"apply_flag_settings": {}}})
+    await harness.until(lambda: fast_mode(harness, session)[0] and not harness.live(session).busy)
     return session
 
 
-async def expect_fast_mode(stage: Stage, session: str, state: str) -> None:
-    await stage.until(lambda: fast_mode(stage, session) == (state, None))
+async def expect_fast_mode(harness: ServerHarness, session: str, state: str) -> None:
+    await harness.until(lambda: fast_mode(harness, session) == (state, None))
 
 
-def fast_mode(stage: Stage, session: str) -> tuple[str | None, str | None]:
-    about = stage.live(session).transcript.session
+def fast_mode(harness: ServerHarness, session: str) -> tuple[str | None, str | None]:
+    about = harness.live(session).transcript.session
     return about.fast_mode, about.fast_mode_reason
 
 
 async def test_the_fast_mode_is_switched_by_a_setting_and_shown_at_once(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await started(stage, **OFFERED)
-        assert fast_mode(stage, session) == ("off", "sdk_opt_in_required")
+    async with ServerHarness(tmp_path) as harness:
+        session = await started(harness, **OFFERED)
+        assert fast_mode(harness, session) == ("off", "sdk_opt_in_required")
         for on, state in ((True, "on"), (False, "off")):
-            result = await stage.act(SetFastMode(session=session, on=on))
+            result = await harness.act(SetFastMode(session=session, on=on))
             assert result.ok, result
-            await expect_fast_mode(stage, session, state)
-        assert settings_applied(stage) == [{"fastMode": True}, {"fastMode": False}]
+            await expect_fast_mode(harness, session, state)
+        assert settings_applied(harness) == [{"fastMode": True}, {"fastMode": False}]
 
 
 async def test_the_next_process_of_a_session_starts_in_its_fast_mode(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await started(stage, **OFFERED)
-        sessions = stage.registry.sessions
+    async with ServerHarness(tmp_path) as harness:
+        session = await started(harness, **OFFERED)
+        sessions = harness.registry.sessions
 
         async def settings() -> Any:
             return (await sessions.starter.options_for(sessions.row(session))).settings.value
 
         assert await settings() is None
-        await stage.act(SetFastMode(session=session, on=True))
+        await harness.act(SetFastMode(session=session, on=True))
         assert await settings() == {"fastMode": True}
-        await stage.act(SetFastMode(session=session, on=False))
+        await harness.act(SetFastMode(session=session, on=False))
         assert await settings() is None
 
 
@@ -79,9 +79,9 @@ async def test_the_next_process_of_a_session_starts_in_its_fast_mode(tmp_path: P
 async def test_a_fast_mode_that_cannot_be_had_is_refused_with_the_reason(
     tmp_path: Path, init_fields: dict[str, Any], code: str, words: str
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await started(stage, **init_fields)
-        result = await stage.act(SetFastMode(session=session, on=True))
+    async with ServerHarness(tmp_path) as harness:
+        session = await started(harness, **init_fields)
+        result = await harness.act(SetFastMode(session=session, on=True))
         assert (result.ok, result.code) == (False, code)
         assert words in (result.message or "")
-        assert settings_applied(stage) == []
+        assert settings_applied(harness) == []

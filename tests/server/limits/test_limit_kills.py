@@ -35,7 +35,7 @@ class Server:
         env = {"PATH": os.environ["PATH"], "HOME": str(self._folder)}
         env["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.server.limits.killable_stage", str(self._folder),
+            sys.executable, "-m", "tests.server.limits.killable_server", str(self._folder),
             stdout=asyncio.subprocess.PIPE, cwd=ROOT, env=env,
         )  # fmt: skip
         self._reading = asyncio.create_task(self._read())

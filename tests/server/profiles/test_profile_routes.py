@@ -24,7 +24,7 @@ SECRET = "canary value of a variable"
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Served]:
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
     projects = tmp_path / "default" / "projects"
     async with serving(tmp_path, Limits(), projects=projects) as served:
         yield served
@@ -44,30 +44,30 @@ def work(tmp_path: Path, **more: Any) -> dict[str, Any]:
 
 
 async def test_B122_an_owner_adds_changes_and_removes_a_profile(
-    house: Served, tmp_path: Path
+    served: Served, tmp_path: Path
 ) -> None:
-    status, answer = await ask(house, "/api/profiles", work(tmp_path, label=" Acme  Inc. "))
+    status, answer = await ask(served, "/api/profiles", work(tmp_path, label=" Acme  Inc. "))
     assert status == 200, answer
     (row,) = answer["profiles"]
     assert row == {
         "name": "work", "label": "Acme Inc.", "config_dir": str(tmp_path / "w"), "env": ["MINE"],
         "pass_env": [], "from_file": False, "sessions": 0, "live": 0,
     }  # fmt: skip
-    client = await house.client()
+    client = await served.client()
     await client.say(type="open", document="lobby")
     server = (await client.hear("snapshot", document="lobby"))["state"]["server"]
     assert server["profiles"] == [{"name": "work", "label": "Acme Inc."}]
     kept = work(tmp_path, env={"MINE": None, "MORE": "2"}, pass_env=["OTEL_*"])
-    status, answer = await ask(house, "/api/profiles", kept)
-    profiles = house.service.registry.sessions.profiles
+    status, answer = await ask(served, "/api/profiles", kept)
+    profiles = served.service.registry.sessions.profiles
     profile = profiles.find("work")
     assert profile is not None
     assert profile.env == {"MINE": SECRET, "MORE": "2"}
-    status, answer = await ask(house, "/api/profiles", work(tmp_path, env={}))
+    status, answer = await ask(served, "/api/profiles", work(tmp_path, env={}))
     assert answer["profiles"][0]["env"] == []
-    status, answer = await ask(house, "/api/profiles/remove", {"name": "work"})
+    status, answer = await ask(served, "/api/profiles/remove", {"name": "work"})
     assert (status, answer["profiles"]) == (200, [])
-    status, answer = await ask(house, "/api/profiles/remove", {"name": "work"})
+    status, answer = await ask(served, "/api/profiles/remove", {"name": "work"})
     assert (status, answer["code"]) == (404, "not_found")
 
 
@@ -79,23 +79,23 @@ async def test_B122_an_owner_adds_changes_and_removes_a_profile(
     ],
 )  # fmt: skip
 async def test_B122_a_wrong_profile_is_refused_in_words(
-    house: Served, tmp_path: Path, wrong: dict[str, Any]
+    served: Served, tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     outside = {"config_dir": str(tmp_path)} if wrong == {"config_dir": "~"} else wrong
-    status, answer = await ask(house, "/api/profiles", {**work(tmp_path), **outside})
+    status, answer = await ask(served, "/api/profiles", {**work(tmp_path), **outside})
     assert (status, answer["code"]) == (400, "bad_message")
     assert SECRET not in json.dumps(answer)
-    assert (await ask(house, "/api/profiles"))[1]["profiles"] == []
+    assert (await ask(served, "/api/profiles"))[1]["profiles"] == []
 
 
 async def test_B122_a_profile_in_use_stays_and_its_sessions_stay_readable_without_it(
-    house: Served, tmp_path: Path
+    served: Served, tmp_path: Path
 ) -> None:
     files = {"AGENT_FILES": str(tmp_path / "w" / "projects")}
-    await ask(house, "/api/profiles", work(tmp_path, env=files))
-    client = await house.client()
+    await ask(served, "/api/profiles", work(tmp_path, env=files))
+    client = await served.client()
     result = await client.intend(
-        "new_session", cwd=str(house.project), prompt="hello there", profile="work"
+        "new_session", cwd=str(served.project), prompt="hello there", profile="work"
     )
     session = result["result"]["session"]
     await client.ending(session)
@@ -103,60 +103,60 @@ async def test_B122_a_profile_in_use_stays_and_its_sessions_stay_readable_withou
         ("/api/profiles/remove", {"name": "work"}),
         ("/api/profiles", work(tmp_path, config_dir=str(tmp_path / "other"), env={})),
     ):
-        status, answer = await ask(house, path, body)
+        status, answer = await ask(served, path, body)
         assert (status, answer["code"]) == (409, "conflict")
         assert "Stop it first" in answer["message"]
     assert (await client.intend("stop", session=session))["ok"]
-    assert (await ask(house, "/api/profiles/remove", {"name": "work"}))[0] == 200
-    lobby = house.service.registry.lobby
+    assert (await ask(served, "/api/profiles/remove", {"name": "work"}))[0] == 200
+    lobby = served.service.registry.lobby
     row = lobby.session(session)
     assert row is not None
     assert "does not exist on this server" in str(row.resume_problem)
-    status, export = await ask(house, f"/api/sessions/{session}/export?form=json")
+    status, export = await ask(served, f"/api/sessions/{session}/export?form=json")
     assert status == 200
     assert "hello there" in json.dumps(export)
     for kind in ("resume", "fork"):
         refused = await client.intend(kind, session=session)
         assert not refused["ok"]
         assert "does not exist on this server" in refused["message"]
-    await ask(house, "/api/profiles", work(tmp_path, env=files))
+    await ask(served, "/api/profiles", work(tmp_path, env=files))
     assert (await client.intend("resume", session=session))["ok"]
 
 
 async def test_B124_the_bridge_and_schedules_start_sessions_in_a_profile(
-    house: Served, tmp_path: Path
+    served: Served, tmp_path: Path
 ) -> None:
-    await ask(house, "/api/profiles", work(tmp_path))
-    sessions = house.service.registry.sessions
-    visitor = await bridge(house)
-    await visitor.say(type="start", projectPath=str(house.project), profile="work")
+    await ask(served, "/api/profiles", work(tmp_path))
+    sessions = served.service.registry.sessions
+    visitor = await bridge(served)
+    await visitor.say(type="start", projectPath=str(served.project), profile="work")
     created = await visitor.hear("system", subtype="session_created")
     assert created["profile"] == "work"
     assert sessions.account_of(str(created["sessionId"])) == "work"
     assert sessions.account_of(await started(visitor)) == ""
-    await house.service.schedules.put(
-        Schedule(name="n", prompt="p", at=4e9, cwd=str(house.project), profile="work")
+    await served.service.schedules.put(
+        Schedule(name="n", prompt="p", at=4e9, cwd=str(served.project), profile="work")
     )
     before = set(sessions.rows)
-    await house.service.schedules.step(4e9 + 1)
+    await served.service.schedules.step(4e9 + 1)
     (new,) = await until(lambda: set(sessions.rows) - before, 60)
     assert sessions.account_of(new) == "work"
-    status, limits = await ask(house, "/api/limits")
+    status, limits = await ask(served, "/api/limits")
     assert (status, limits["stopped"]) == (200, [])
 
 
 @pytest.mark.parametrize("role", ["viewer", "approver", "operator"])
 async def test_R29_only_an_owner_reads_and_changes_profiles(
-    house: Served, tmp_path: Path, role: str
+    served: Served, tmp_path: Path, role: str
 ) -> None:
-    assert (await ask(house, "/api/profiles", role=role))[0] == 403
-    assert (await ask(house, "/api/profiles", work(tmp_path), role))[0] == 403
-    assert (await ask(house, "/api/profiles/remove", {"name": "work"}, role))[0] == 403
-    assert (await ask(house, "/api/profiles"))[1]["profiles"] == []
+    assert (await ask(served, "/api/profiles", role=role))[0] == 403
+    assert (await ask(served, "/api/profiles", work(tmp_path), role))[0] == 403
+    assert (await ask(served, "/api/profiles/remove", {"name": "work"}, role))[0] == 403
+    assert (await ask(served, "/api/profiles"))[1]["profiles"] == []
 
 
 async def test_R29_the_value_of_a_variable_reaches_no_client_log_export_or_process_list(
-    house: Served, tmp_path: Path
+    served: Served, tmp_path: Path
 ) -> None:
     log = io.StringIO()
     handler = logging.StreamHandler(log)
@@ -167,12 +167,12 @@ async def test_R29_the_value_of_a_variable_reaches_no_client_log_export_or_proce
     try:
         bodies = [work(tmp_path), work(tmp_path, name="a b"), work(tmp_path, name="x/y")]
         bodies += [work(tmp_path, config_dir="no"), {**work(tmp_path), "env": {"A B": SECRET}}]
-        seen += [json.dumps(await ask(house, "/api/profiles", body)) for body in bodies]
-        client = await house.client()
+        seen += [json.dumps(await ask(served, "/api/profiles", body)) for body in bodies]
+        client = await served.client()
         await client.say(type="open", document="lobby")
         seen.append(json.dumps(await client.hear("snapshot", document="lobby")))
         made = await client.intend(
-            "new_session", cwd=str(house.project), prompt="hello", profile="work"
+            "new_session", cwd=str(served.project), prompt="hello", profile="work"
         )
         session = made["result"]["session"]
         await client.ending(session)
@@ -184,7 +184,7 @@ async def test_R29_the_value_of_a_variable_reaches_no_client_log_export_or_proce
         lines = running_command_lines()
         assert any(b"agent.py" in line for line in lines), "the agent is not in the list"
         assert not any(SECRET.encode() in line for line in lines)
-        token = f"Bearer {await house.token()}"
+        token = f"Bearer {await served.token()}"
         for path in (
             "/api/profiles", "/api/sessions", "/api/limits", "/api/schedules", "/api/metrics",
             "/api/health", "/api/openapi.json", f"/api/sessions/{session}/log",
@@ -192,7 +192,7 @@ async def test_R29_the_value_of_a_variable_reaches_no_client_log_export_or_proce
             f"/api/search?q={SECRET.split()[0]}",
             f"/api/files?path={tmp_path / 'data' / 'profiles.json'}",
         ):  # fmt: skip
-            status, body, _ = await house.http(path, Authorization=token)
+            status, body, _ = await served.http(path, Authorization=token)
             assert status == (404 if "/api/files" in path else 200), path
             seen.append(body.decode("utf-8", "replace"))
     finally:
@@ -200,7 +200,7 @@ async def test_R29_the_value_of_a_variable_reaches_no_client_log_export_or_proce
         logging.getLogger().setLevel(logging.WARNING)
     assert all(SECRET not in text for text in seen)
     assert SECRET not in log.getvalue()
-    profile = house.service.registry.sessions.profiles.find("work")
+    profile = served.service.registry.sessions.profiles.find("work")
     assert profile is not None
     assert profile.env["MINE"] == SECRET
     for file in (tmp_path / "data").iterdir():

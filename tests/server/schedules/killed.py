@@ -20,7 +20,7 @@ from typing import Any
 from fairlead.server.schedules.rules.schedule import Schedule
 from fairlead.server.schedules.schedules import Schedules
 from fairlead.store.tables import schedules as table
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 from tests.waiting import until
 
 DUE = 1_800_000_000.0
@@ -59,17 +59,17 @@ class Killing:
 
 async def main(folder: str, fatal: str) -> None:
     now = DUE - 60.0
-    async with Stage(Path(folder), clock=lambda: now) as stage:
-        store: Any = Killing(stage.store, fatal)
-        acting: Any = Killing(stage.registry, fatal)
-        schedules = Schedules(store, stage.registry.sessions, acting, clock=lambda: now)
+    async with ServerHarness(Path(folder), clock=lambda: now) as harness:
+        store: Any = Killing(harness.store, fatal)
+        acting: Any = Killing(harness.registry, fatal)
+        schedules = Schedules(store, harness.registry.sessions, acting, clock=lambda: now)
         await schedules.start()
-        if not await stage.store.query(table.rows):
+        if not await harness.store.query(table.rows):
             plain = Schedules(
-                stage.store, stage.registry.sessions, stage.registry, clock=lambda: now
+                harness.store, harness.registry.sessions, harness.registry, clock=lambda: now
             )
             await plain.put(
-                Schedule(name=NAME, prompt="do it", at=DUE, cwd=str(stage.project), missed="run")
+                Schedule(name=NAME, prompt="do it", at=DUE, cwd=str(harness.project), missed="run")
             )
             await schedules.start()
         now = DUE + 1.0
@@ -79,7 +79,7 @@ async def main(folder: str, fatal: str) -> None:
             return not schedules._open and not schedules._ending
 
         await until(has_ended, PATIENCE_S)
-        (last,) = (await stage.store.query(table.last_runs)).values()
+        (last,) = (await harness.store.query(table.last_runs)).values()
         sys.stdout.write(f"{last.state} {last.outcome}\n")
 
 

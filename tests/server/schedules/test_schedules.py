@@ -14,7 +14,7 @@ from fairlead.server.refusal import Refusal
 from fairlead.server.schedules.rules.schedule import Schedule, decide
 from fairlead.server.schedules.schedules import Schedules, ScheduleState
 from fairlead.server.schedules.timetable import next_run
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 BERLIN = ZoneInfo("Europe/Berlin")
 START = datetime(2026, 11, 16, 6, 0, tzinfo=BERLIN).timestamp()  # A Monday.
@@ -31,21 +31,21 @@ class Clockwork:
 
     def __init__(self, folder: Path) -> None:
         self.now = START
-        self.stage = Stage(folder, clock=lambda: self.now)
+        self.harness = ServerHarness(folder, clock=lambda: self.now)
 
     async def __aenter__(self) -> Clockwork:
-        stage = await self.stage.__aenter__()
+        harness = await self.harness.__aenter__()
         self.schedules = Schedules(
-            stage.store, stage.registry.sessions, stage.registry, clock=lambda: self.now
+            harness.store, harness.registry.sessions, harness.registry, clock=lambda: self.now
         )
         await self.schedules.start()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        await self.stage.__aexit__(*exc_info)
+        await self.harness.__aexit__(*exc_info)
 
     async def put(self, **fields: Any) -> Schedule:
-        fields = {"cwd": str(self.stage.project), **fields}
+        fields = {"cwd": str(self.harness.project), **fields}
         return await self.schedules.put(schedule(**fields))
 
     async def step(self, now: float) -> float | None:
@@ -58,7 +58,7 @@ class Clockwork:
 
     async def ended(self) -> ScheduleState:
         """The state once the last run has ended and that is stored."""
-        await self.stage.until(lambda: not self.schedules._open and not self.schedules._ending)
+        await self.harness.until(lambda: not self.schedules._open and not self.schedules._ending)
         return await self.state()
 
 
@@ -97,32 +97,32 @@ async def test_B104_a_run_starts_a_session_with_the_prompt_verbatim_and_its_resu
     due = START + HOUR_S
     assert (await clockwork.state()).next_at == due
     assert await clockwork.step(due - 1) == due
-    assert clockwork.stage.prompts() == []
+    assert clockwork.harness.prompts() == []
     following = await clockwork.step(due + 1)
     assert following == due + DAY_S
     state = await clockwork.ended()
-    assert clockwork.stage.prompts() == ["/do it @here"]
+    assert clockwork.harness.prompts() == ["/do it @here"]
     assert state.last is not None
     assert (state.last.state, state.last.outcome, state.last.cost_usd) == ("done", "success", 0.01)
-    row = clockwork.stage.registry.sessions.rows[state.last.session]
-    assert (row.title, row.cwd) == ("Nightly", str(clockwork.stage.project))
-    (started,) = clockwork.stage.told("argv")
+    row = clockwork.harness.registry.sessions.rows[state.last.session]
+    assert (row.title, row.cwd) == ("Nightly", str(clockwork.harness.project))
+    (started,) = clockwork.harness.told("argv")
     assert "--max-budget-usd=0.5" in started["argv"]
 
 
 async def test_B104_a_run_can_go_into_an_existing_session_through_its_queue(
     clockwork: Clockwork,
 ) -> None:
-    stage = clockwork.stage
-    session = await stage.new()
-    await stage.say(session, {"ask": {"id": "a"}}, {"wait": 1})
-    await stage.pending(session)
+    harness = clockwork.harness
+    session = await harness.new()
+    await harness.say(session, {"ask": {"id": "a"}}, {"wait": 1})
+    await harness.pending(session)
     await clockwork.put(cwd="", session=session, cron="", at=START + HOUR_S, prompt="then this")
     assert await clockwork.step(START + HOUR_S) is None  # A single time: it never runs again.
-    assert stage.live(session).prompts.uuids  # It waits for the turn before it.
-    await stage.live(session).running().interrupt()
+    assert harness.live(session).prompts.uuids  # It waits for the turn before it.
+    await harness.live(session).running().interrupt()
     state = await clockwork.ended()
-    assert stage.prompts()[-1] == "then this"
+    assert harness.prompts()[-1] == "then this"
     assert state.last is not None
     assert (state.next_at, state.last.session, state.last.outcome) == (None, session, "success")
 
@@ -133,7 +133,7 @@ async def test_B105_runs_that_were_missed_while_no_server_ran_are_made_once(tmp_
     async with Clockwork(tmp_path) as clockwork:
         await clockwork.step(START + 3 * DAY_S)  # Three were missed.
         await clockwork.ended()
-        assert len(clockwork.stage.prompts()) == 1
+        assert len(clockwork.harness.prompts()) == 1
         assert (await clockwork.state()).next_at == START + 3 * DAY_S + HOUR_S
 
 
@@ -141,7 +141,7 @@ async def test_B107_a_run_that_cannot_start_says_why_and_the_next_one_is_planned
     clockwork: Clockwork,
 ) -> None:
     await clockwork.put()
-    clockwork.stage.project.rename(clockwork.stage.project.with_name("moved"))
+    clockwork.harness.project.rename(clockwork.harness.project.with_name("moved"))
     await clockwork.step(START + HOUR_S)
     state = await clockwork.ended()
     assert state.last is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.server.protocol.intents import Decide
-from tests.server.stage import Stage, device
+from tests.server.server_harness import ServerHarness, device
 
 __all__ = ["APPROVER", "OPERATOR", "RULE", "WAIT", "answer", "ask", "asked", "decide"]
 
@@ -31,10 +31,10 @@ def ask(request_id: str = "ask-1", **fields: Any) -> dict[str, Any]:
     return {"ask": {"id": request_id, "input": {"command": "make", "n": 1}, **fields}}
 
 
-async def asked(stage: Stage, **fields: Any) -> tuple[str, dict[str, Any]]:
-    session = await stage.new()
-    await stage.say(session, ask(**fields), WAIT)
-    (row,) = await stage.pending(session)
+async def asked(harness: ServerHarness, **fields: Any) -> tuple[str, dict[str, Any]]:
+    session = await harness.new()
+    await harness.say(session, ask(**fields), WAIT)
+    (row,) = await harness.pending(session)
     return session, row
 
 
@@ -48,6 +48,6 @@ def decide(session: str, row: dict[str, Any], decision: str = "allow", **fields:
     )
 
 
-async def answer(stage: Stage, request_id: str = "ask-1") -> dict[str, Any]:
-    await stage.until(lambda: request_id in stage.answers())
-    return stage.answers()[request_id]
+async def answer(harness: ServerHarness, request_id: str = "ask-1") -> dict[str, Any]:
+    await harness.until(lambda: request_id in harness.answers())
+    return harness.answers()[request_id]

@@ -12,7 +12,7 @@ from fairlead.server.session.append_rate import BURST_S, ROUND_S, AppendRate
 from fairlead.server.session.journal import LARGE_BYTES, Journal
 from fairlead.transcript.reduce import Fed
 from fairlead.wire.decode import decode
-from tests.server.gate import Gate
+from tests.server.gated_store import Gate
 
 SLOW = 0.01
 """Appends a second: once the burst is used up, no turn comes within a test."""

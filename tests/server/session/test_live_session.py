@@ -33,8 +33,8 @@ from fairlead.wire.inputs import Prompt
 from tests.encodings import counted_encodings
 from tests.host.children import CHUNK_BYTES, is_full
 from tests.host.conftest import Rude, rude
-from tests.server.gate import Gate
-from tests.server.stage import Stage
+from tests.server.gated_store import Gate
+from tests.server.server_harness import ServerHarness
 from tests.waiting import until
 
 __all__ = ["rude"]
@@ -226,40 +226,40 @@ async def test_B40_a_cli_that_is_started_while_the_store_lags_waits_from_the_fir
 
 
 async def test_the_stored_events_fold_to_what_was_shown(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.say(session, {"flood": 200}, {"line": {"type": "news", "x": 1}})
-        live = await stage.state(session, "idle")
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.say(session, {"flood": 200}, {"line": {"type": "news", "x": 1}})
+        live = await harness.state(session, "idle")
         await live.journal.flush()
-        again = await Loaded.from_log(stage.store, session)
+        again = await Loaded.from_log(harness.store, session)
         assert again.seq == live.seq
         assert again.transcript.snapshot() == live.transcript.snapshot()
         assert any("word199" in getattr(item, "text", "") for item in live.transcript.items)
 
 
 async def test_a_client_sees_nothing_that_is_not_in_the_log(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        robot = await stage.robot(session)
-        await stage.say(session, {"flood": 2_000})
-        live = stage.live(session)
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        hub_client = await harness.hub_client(session)
+        await harness.say(session, {"flood": 2_000})
+        live = harness.live(session)
         seen = 0
         while live.transcript.status.state != "idle":
-            robot.drain(float(seen))
-            if robot.seq != seen:
-                seen = robot.seq or 0
-                assert await stage.store.last_seq(session) >= seen
+            hub_client.drain(float(seen))
+            if hub_client.seq != seen:
+                seen = hub_client.seq or 0
+                assert await harness.store.last_seq(session) >= seen
             await asyncio.sleep(0.002)  # A client's pace: one frame, then the next.
         await live.journal.flush()
-        robot.drain(1e9)
-        assert robot.seq == live.seq == await stage.store.last_seq(session)
-        source = stage.registry.sessions.source(session)
-        assert robot.state is not None
+        hub_client.drain(1e9)
+        assert hub_client.seq == live.seq == await harness.store.last_seq(session)
+        source = harness.registry.sessions.source(session)
+        assert hub_client.state is not None
         for name in source.sections:
             wanted = msgspec.json.decode(msgspec.json.encode(source.section(name)))
-            assert robot.state[name] == wanted, name
+            assert hub_client.state[name] == wanted, name
         wanted = msgspec.json.decode(msgspec.json.encode(live.transcript.items))
-        assert robot.state["items"] == wanted
+        assert hub_client.state["items"] == wanted
 
 
 async def test_a_line_above_the_limit_is_the_same_after_a_restart(tmp_path: Path) -> None:
@@ -272,22 +272,22 @@ async def test_a_line_above_the_limit_is_the_same_after_a_restart(tmp_path: Path
 
 
 async def test_C51_an_answer_is_stored_as_it_was_written(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        session = await stage.new()
-        await stage.state(session, "ready")
+    async with ServerHarness(tmp_path) as harness:
+        session = await harness.new()
+        await harness.state(session, "ready")
         with counted_encodings() as counts:
-            await stage.say(session, {"ask": {"id": "a"}}, {"wait": 1})
-            (row,) = await stage.pending(session)
+            await harness.say(session, {"ask": {"id": "a"}}, {"wait": 1})
+            (row,) = await harness.pending(session)
             answer = Decide(
                 session=session,
                 request_id=row["id"],
                 decision="allow",
                 input_sha256=row["input_sha256"],
             )
-            assert (await stage.act(answer)).ok
-            live = await stage.state(session, "idle")
+            assert (await harness.act(answer)).ok
+            live = await harness.state(session, "idle")
             await live.journal.flush()
         assert counts["Answer"] == 1
-        logged = await stage.store.read(session, 0, 1_000)
+        logged = await harness.store.read(session, 0, 1_000)
     answers = [event.line for event in logged if b'"control_response"' in event.line]
-    assert json.loads(answers[-1]) in stage.told("control_response")
+    assert json.loads(answers[-1]) in harness.told("control_response")

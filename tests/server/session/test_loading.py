@@ -25,7 +25,7 @@ from fairlead.store.tables.sessions import SessionRow
 from fairlead.transcript.state.facts import PromptHeld
 from fairlead.transcript.transcript import Transcript
 from fairlead.wire.inputs import ForeignPrompt, UnknownInput
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 from tests.store.memory_log import MemoryLog
 from tests.transcript.recordings import all_streams, stream
 from tests.transcript.story import prompt
@@ -157,29 +157,29 @@ async def test_a_checkpoint_is_due_after_enough_events_and_not_before() -> None:
 
 async def test_a_long_session_is_kept_while_it_runs_and_loaded_from_there(tmp_path: Path) -> None:
     limits = Limits(checkpoint_events=200, checkpoint_last_events=10_000)
-    async with Stage(tmp_path, limits=limits) as stage:
-        session = await stage.new()
-        await stage.say(session, {"flood": 500})
-        live = await stage.state(session, "idle")
+    async with ServerHarness(tmp_path, limits=limits) as harness:
+        session = await harness.new()
+        await harness.say(session, {"flood": 500})
+        live = await harness.state(session, "idle")
         before = plain(live.transcript)
         async with asyncio.timeout(60):
-            while await stage.store.latest_snapshot(session, code_version()) is None:
+            while await harness.store.latest_snapshot(session, code_version()) is None:
                 pass
-    async with Stage(tmp_path, limits=limits) as stage:
-        loaded = await Loaded.from_log(stage.store, session)
+    async with ServerHarness(tmp_path, limits=limits) as harness:
+        loaded = await Loaded.from_log(harness.store, session)
         assert loaded.kept >= 200
         assert plain(loaded.transcript)["items"] == before["items"]
 
 
 async def test_a_session_that_ends_is_kept_as_it_was(tmp_path: Path) -> None:
     limits = Limits(checkpoint_last_events=1)
-    async with Stage(tmp_path, limits=limits) as stage:
-        session = await stage.new()
-        await stage.say(session, text="hello")
-        await stage.state(session, "idle")
-    async with Stage(tmp_path, limits=limits) as stage:
-        loaded = await Loaded.from_log(stage.store, session)
-        assert loaded.kept == loaded.seq == await stage.store.last_seq(session)
+    async with ServerHarness(tmp_path, limits=limits) as harness:
+        session = await harness.new()
+        await harness.say(session, text="hello")
+        await harness.state(session, "idle")
+    async with ServerHarness(tmp_path, limits=limits) as harness:
+        loaded = await Loaded.from_log(harness.store, session)
+        assert loaded.kept == loaded.seq == await harness.store.last_seq(session)
         assert "hello" in json.dumps(plain(loaded.transcript))
 
 
@@ -190,9 +190,9 @@ async def test_what_a_server_that_was_killed_had_not_indexed_is_found_after_it(
         await store.put_session(SessionRow(id=SESSION, cwd=str(tmp_path), state=RUNNING))
         events = recorded("2.1.325/tools_bash")
         await store.append(SESSION, events[: len(events) - 1])  # Killed before the turn was over.
-    async with Stage(tmp_path) as stage:
+    async with ServerHarness(tmp_path) as harness:
         async with asyncio.timeout(60):
-            while not await stage.store.search("bash", Filters(session=SESSION)):
+            while not await harness.store.search("bash", Filters(session=SESSION)):
                 pass
 
 

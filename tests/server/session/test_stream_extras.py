@@ -9,16 +9,16 @@ import pytest
 
 from fairlead.server.policy import Policy
 from tests.server.dumping_agent import dumped, dumper
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 
 async def _started(
     folder: Path, version: str = "2.1.325", policy: Policy | None = None
 ) -> tuple[list[str], dict[str, Any]]:
     """The command line and the initialize request of a CLI that the server starts."""
-    async with Stage(folder, agent=dumper(folder, version), policy=policy) as stage:
-        await stage.new()
-        await stage.until(lambda: len(dumped(folder)) > 1)
+    async with ServerHarness(folder, agent=dumper(folder, version), policy=policy) as harness:
+        await harness.new()
+        await harness.until(lambda: len(dumped(folder)) > 1)
         start, first, *_ = dumped(folder)
     return start["argv"], first["stdin"]["request"]
 

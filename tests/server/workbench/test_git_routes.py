@@ -58,24 +58,28 @@ def changed(served: Served) -> Path:
 
 async def test_G18_the_status_is_listed_and_files_and_hunks_are_staged(served: Served) -> None:
     folder = changed(served)
-    desk = await committer(served)
-    state = await desk.state()
+    committer_client = await committer(served)
+    state = await committer_client.state()
     assert (state["branch"], state["staged"]) == ("main", [])
     assert listed(state["unstaged"]) == [("a", "M"), ("b", "M"), ("new", "?")]
-    assert (await desk.act("git_stage", files=[id_of("a"), id_of("new")]))["ok"]
-    assert listed((await desk.state())["staged"]) == [("a", "M"), ("new", "A")]
-    assert (await desk.act("git_stage", files=[id_of("a")], unstage=True))["ok"]
-    _, hunks = await desk.get("/hunks", urlencode({"file": id_of("b")}))
+    assert (await committer_client.act("git_stage", files=[id_of("a"), id_of("new")]))["ok"]
+    assert listed((await committer_client.state())["staged"]) == [("a", "M"), ("new", "A")]
+    assert (await committer_client.act("git_stage", files=[id_of("a")], unstage=True))["ok"]
+    _, hunks = await committer_client.get("/hunks", urlencode({"file": id_of("b")}))
     assert len(hunks["hunks"]) == 2
-    result = await desk.act("git_stage", files=[id_of("b")], hunk=hunks["hunks"][1]["digest"])
+    result = await committer_client.act(
+        "git_stage", files=[id_of("b")], hunk=hunks["hunks"][1]["digest"]
+    )
     assert result["ok"], result
     assert "fifty" in git(folder, "show", ":b")
     assert "five" not in git(folder, "show", ":b")
-    again = await desk.act("git_stage", files=[id_of("b")], hunk=hunks["hunks"][1]["digest"])
+    again = await committer_client.act(
+        "git_stage", files=[id_of("b")], hunk=hunks["hunks"][1]["digest"]
+    )
     assert again["code"] == "stale"
     for wrong in ("../x", ".git/config", "", "/etc/passwd"):
-        assert not (await desk.act("git_stage", files=[id_of(wrong)]))["ok"]
-    assert not (await desk.act("git_stage", files=[]))["ok"]
+        assert not (await committer_client.act("git_stage", files=[id_of(wrong)]))["ok"]
+    assert not (await committer_client.act("git_stage", files=[]))["ok"]
 
 
 async def test_G18_an_operator_stages_and_commits_and_only_an_owner_discards(
@@ -101,8 +105,8 @@ async def test_G18_an_operator_stages_and_commits_and_only_an_owner_discards(
 
 async def test_G19_a_discard_lists_what_is_lost_and_loses_exactly_that(served: Served) -> None:
     folder = changed(served)
-    desk = await committer(served)
-    status, answer = await desk.get(
+    committer_client = await committer(served)
+    status, answer = await committer_client.get(
         "/losses", urlencode({"file": [id_of("a"), id_of("new")]}, doseq=True)
     )
     assert status == 200
@@ -112,15 +116,15 @@ async def test_G19_a_discard_lists_what_is_lost_and_loses_exactly_that(served: S
     ]
     files = [{"file": one["file"], "digest": one["digest"]} for one in answer["losses"]]
     (folder / "new").write_text("changed since\n")
-    stale = await desk.act("git_discard", files=files[1:])
+    stale = await committer_client.act("git_discard", files=files[1:])
     assert stale["code"] == "stale"
     assert (folder / "new").read_text() == "changed since\n"
-    done = await desk.act("git_discard", files=files[:1])
+    done = await committer_client.act("git_discard", files=files[:1])
     assert done["ok"], done
     assert (folder / "a").read_text() == TEXT
     assert "fifty" in (folder / "b").read_text()
     # A file without changes cannot be discarded again.
-    assert (await desk.act("git_discard", files=files[:1]))["code"] == "stale"
+    assert (await committer_client.act("git_discard", files=files[:1]))["code"] == "stale"
     (record,) = [one for one in await served.service.store.audit() if one.action == "git_discard"]
     assert record.details == {"discarded": ["a"]}
 
@@ -131,26 +135,26 @@ async def test_G20_a_commit_is_made_of_what_the_user_saw_and_errors_are_shown(
     folder = changed(served)
     git(folder, "config", "user.name", "Test")
     git(folder, "config", "user.email", "test@example.org")
-    desk = await committer(served)
-    await desk.act("git_stage", files=[id_of("a")])
-    state = await desk.state()
+    committer_client = await committer(served)
+    await committer_client.act("git_stage", files=[id_of("a")])
+    state = await committer_client.state()
     seen = {"hooks": state["hooks_digest"], "staged": state["staged_digest"]}
-    await desk.act("git_stage", files=[id_of("b")])
-    assert (await desk.act("git_commit", message="x", **seen))["code"] == "stale"
-    await desk.act("git_stage", files=[id_of("b")], unstage=True)
-    done = await desk.act("git_commit", message="The first half.", **seen)
+    await committer_client.act("git_stage", files=[id_of("b")])
+    assert (await committer_client.act("git_commit", message="x", **seen))["code"] == "stale"
+    await committer_client.act("git_stage", files=[id_of("b")], unstage=True)
+    done = await committer_client.act("git_commit", message="The first half.", **seen)
     assert done["ok"], done
     assert git(folder, "log", "-1", "--format=%s", "--name-only") == "The first half.\n\na\n"
-    state = await desk.state()
+    state = await committer_client.state()
     assert listed(state["unstaged"]) == [("b", "M"), ("new", "?")]
     hook = folder / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'tests fail' >&2\nexit 1\n")
     hook.chmod(0o755)
-    await desk.act("git_stage", files=[id_of("b")])
-    state = await desk.state()
+    await committer_client.act("git_stage", files=[id_of("b")])
+    state = await committer_client.state()
     assert state["hooks"] == ["pre-commit"]
-    failed = await desk.act(
+    failed = await committer_client.act(
         "git_commit", message="No.", hooks=state["hooks_digest"], staged=state["staged_digest"]
     )
     assert not failed["ok"]
@@ -170,16 +174,16 @@ async def test_G18_reading_the_status_of_hostile_repositories_runs_nothing(
             attack.prepare(served.project, f"touch {marks}/ran")
             for left in marks.iterdir():
                 left.unlink()
-            desk = await committer(served)
-            await desk.get()
-            await desk.get("/hunks", urlencode({"file": id_of("README.md")}))
-            await desk.get("/losses", urlencode({"file": id_of("README.md")}))
+            committer_client = await committer(served)
+            await committer_client.get()
+            await committer_client.get("/hunks", urlencode({"file": id_of("README.md")}))
+            await committer_client.get("/losses", urlencode({"file": id_of("README.md")}))
             assert list(marks.iterdir()) == [], attack.name
 
 
 async def test_G18_without_a_repository_it_says_so(served: Served) -> None:
-    desk = await committer(served)
-    assert (await desk.state())["repository"] is False
-    result = await desk.act("git_stage", files=[id_of("a")])
+    committer_client = await committer(served)
+    assert (await committer_client.state())["repository"] is False
+    result = await committer_client.act("git_stage", files=[id_of("a")])
     assert result["code"] == "not_found"
     assert "not in a git repository" in result["message"]

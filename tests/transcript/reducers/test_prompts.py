@@ -201,8 +201,8 @@ def test_T28_prompts_go_with_the_process_and_can_be_sent_again() -> None:
 
 def test_T29_a_prompt_keeps_its_words_pictures_files_and_command() -> None:
     image = ImageBlock(Source(type="base64", media_type="image/png", data="AA=="))
-    paper = DocumentBlock(Source(type="url", url="https://example.invalid/a.pdf"), title="a.pdf")
-    story = Story().host(Prompt(uuid=fresh(), content=(TextBlock("look"), image, paper)))
+    plain = DocumentBlock(Source(type="url", url="https://example.invalid/a.pdf"), title="a.pdf")
+    story = Story().host(Prompt(uuid=fresh(), content=(TextBlock("look"), image, plain)))
     (item,) = story.items()
     assert isinstance(item, PromptItem)
     assert item.text == "look"

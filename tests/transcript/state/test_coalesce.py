@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from fairlead.transcript.state.changes import Add, Append, Change, Remove, Set, apply
 from fairlead.transcript.state.coalesce import coalesce
-from tests.server.papers import Paper
+from tests.server.plain_document import PlainDocument
 
 
 @given(st.integers(0, 2**32), st.integers(0, 6))
 def test_merged_changes_lead_to_the_same_state(seed: int, items: int) -> None:
     rng = random.Random(seed)
-    paper = Paper(items)
-    before = paper.state
+    plain = PlainDocument(items)
+    before = plain.state
     changes: list[Change] = []
     for _ in range(30):
-        changes += paper.change(rng)
+        changes += plain.change(rng)
     merged = coalesce(changes)
-    assert apply(before, merged) == paper.state
+    assert apply(before, merged) == plain.state
     assert len(merged) <= len(changes)
 
 

@@ -13,7 +13,7 @@ from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.search import KINDS, Filters, entries
 from tests.server.http.cli_session_files import REAL, write_files
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 
 def index_of(cli: CliSessions, store: SqliteStore, folder: Path, **more: Any) -> CliIndex:
@@ -96,6 +96,6 @@ async def test_B39_the_search_index_tells_its_progress(tmp_path: Path) -> None:
 
 async def test_B39_the_first_list_tells_its_progress_to_everybody(tmp_path: Path) -> None:
     write_files(tmp_path / "cli-projects", REAL[0])
-    async with Stage(tmp_path, cli=True) as stage:
-        await stage.until(lambda: stage.registry.lobby.ids("sessions"))
-        assert stage.registry.lobby.section("server").listing is None
+    async with ServerHarness(tmp_path, cli=True) as harness:
+        await harness.until(lambda: harness.registry.lobby.ids("sessions"))
+        assert harness.registry.lobby.section("server").listing is None

@@ -1,8 +1,8 @@
-"""A client over real sockets that behaves as badly as clients do, and keeps a record of it all.
+"""A client over real sockets that behaves as badly as real clients do, and records everything.
 
 What it keeps through every lost socket is what a good client keeps: its id, its position, its
-state, and the intents without a result, which it sends again under the same numbers. At random
-it hangs up, forgets its state (a reload), reads slowly, or lies about where it is. It notes each
+state, and the intents without a result, which it sends again under the same numbers. At random it
+disconnects, forgets its state (a reload), reads slowly, or reports a wrong position. It notes each
 breach of the protocol's promises in `breaches`; the checker reads that, `seen` and `accepted`.
 """
 
@@ -23,7 +23,7 @@ import websockets
 from fairlead.transcript.state.changes import apply
 from tests.faults.views import View, view_of_state
 
-__all__ = ["Manners", "Robot"]
+__all__ = ["FaultRates", "FaultyClient"]
 
 PATIENCE_S = 1.0
 """Nothing for so long means that the network is gone; a good server says something before."""
@@ -33,8 +33,8 @@ VIEW_EVERY = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
-    """How badly a robot behaves; chances for each connection."""
+class FaultRates:
+    """How badly a client behaves; probabilities for each connection."""
 
     forgets: float = 0.15
     lies: float = 0.15
@@ -44,11 +44,11 @@ class Manners:
     life_s: tuple[float, float] = (0.02, 0.5)
 
 
-GOOD = Manners(forgets=0.0, lies=0.0, slow=0.0, repeats=0.0, life_s=(1e6, 1e6))
+GOOD = FaultRates(forgets=0.0, lies=0.0, slow=0.0, repeats=0.0, life_s=(1e6, 1e6))
 
 
 @dataclass(slots=True)
-class Robot:
+class FaultyClient:
     """One device with one client id, which follows one session and the lobby."""
 
     name: str
@@ -59,7 +59,7 @@ class Robot:
     token: str
     session: str
     rng: random.Random
-    manners: Manners = field(default_factory=Manners)
+    fault_rates: FaultRates = field(default_factory=FaultRates)
     answers: bool = True
     """Whether it decides what waits for an answer."""
     client: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -129,10 +129,10 @@ class Robot:
             self.counts["connections"] += 1
 
     async def catch_up(
-        self, port: int, ready: Callable[[Robot], bool], patience_s: float = 60.0
+        self, port: int, ready: Callable[[FaultyClient], bool], patience_s: float = 60.0
     ) -> None:
         """Behave, and follow until something is true and every intent has its result."""
-        self.manners, self.port = GOOD, port
+        self.fault_rates, self.port = GOOD, port
         async with asyncio.timeout(patience_s):
             running = asyncio.create_task(self.run(asyncio.Event()))
             try:
@@ -145,11 +145,11 @@ class Robot:
 
     async def connect_once(self) -> None:
         """One connection from its handshake to its end."""
-        rng, manners = self.rng, self.manners
-        if rng.random() < manners.forgets:
+        rng, fault_rates = self.rng, self.fault_rates
+        if rng.random() < fault_rates.forgets:
             self.counts["forgot"] += 1
             self.state = self.seq = self.epoch = None
-        slow = rng.random() < manners.slow
+        slow = rng.random() < fault_rates.slow
         async with asyncio.timeout(3 * PATIENCE_S):
             self._socket = await websockets.connect(
                 f"ws://{self.server}/ws",
@@ -163,7 +163,7 @@ class Robot:
             )
         try:
             await self._hello()
-            async with asyncio.timeout(rng.uniform(*manners.life_s)):
+            async with asyncio.timeout(rng.uniform(*fault_rates.life_s)):
                 await self._listen(slow)
         except TimeoutError:
             self.counts["hung up"] += 1
@@ -176,7 +176,7 @@ class Robot:
 
     async def _hello(self) -> None:
         last = self.seq
-        self._lied = self.seq is not None and self.rng.random() < self.manners.lies
+        self._lied = self.seq is not None and self.rng.random() < self.fault_rates.lies
         if self._lied:
             self.counts["lied"] += 1
             last = self.rng.choice((0, self.rng.randint(0, 2 * self.highest + 10), 2**40))
@@ -214,7 +214,7 @@ class Robot:
                 self.counts["sent again" if n in self._sent else "sent"] += 1
                 self._sent.add(n)
                 await self._say(type="intent", n=n, intent=self._open[n])
-            if self._done and self.rng.random() < self.manners.repeats:
+            if self._done and self.rng.random() < self.fault_rates.repeats:
                 # As if its result had been lost: the same must come again, and nothing be done.
                 n = self.rng.choice(tuple(self._done))
                 await self._say(type="intent", n=n, intent=self._done[n])

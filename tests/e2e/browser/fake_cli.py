@@ -1,13 +1,13 @@
-"""An agent on strings: a real process whose every line is written by the test, at its moment.
+"""A fake CLI: a real process whose lines are all written by the test, at an exact moment.
 
-    async with open_theatre(tmp_path) as theatre:
-        house = … agent=theatre.agent …
-        puppet = await theatre.enter()
-        await puppet.prompted()
-        await puppet.ask("a", {"command": "ls"})
-        assert await puppet.answer("a") == {"behavior": "allow", …}
+    async with open_fake_cli(tmp_path) as fake_cli:
+        server = … agent=fake_cli.agent …
+        cli = await fake_cli.enter()
+        await cli.prompted()
+        await cli.ask("a", {"command": "ls"})
+        assert await cli.answer("a") == {"behavior": "allow", …}
 
-It answers the requests of the host by itself, begins a turn for each prompt, and keeps all it hears.
+It answers the requests of the host itself, begins a turn for each prompt, and records its input.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Puppet", "Theatre", "open_theatre"]
+__all__ = ["FakeCli", "FakeCliProcess", "open_fake_cli"]
 
 PATIENCE_S = 20.0
 RELAY = Path(__file__).with_name("relay.py")
@@ -32,8 +32,8 @@ LONGEST_LINE = 16 * 1024 * 1024
 Line = dict[str, Any]
 
 
-class Puppet:
-    """One process of the agent."""
+class FakeCliProcess:
+    """One process of the fake CLI."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -216,19 +216,19 @@ class Puppet:
         return None
 
 
-class Theatre:
-    """Where the processes of an agent appear."""
+class FakeCli:
+    """Waits for the processes that the server starts."""
 
     def __init__(self, agent: Path) -> None:
         self.agent = agent
         """What a server starts as its CLI."""
-        self.puppets: list[Puppet] = []
+        self.clis: list[FakeCliProcess] = []
         self.withheld: set[str] = set()
         """The requests that every new process answers only when it is told to."""
-        self._arrived: asyncio.Queue[Puppet] = asyncio.Queue()
+        self._arrived: asyncio.Queue[FakeCliProcess] = asyncio.Queue()
         self._lives: set[asyncio.Task[None]] = set()
 
-    async def enter(self) -> Puppet:
+    async def enter(self) -> FakeCliProcess:
         """The next process that was started."""
         return await asyncio.wait_for(self._arrived.get(), PATIENCE_S)
 
@@ -244,13 +244,13 @@ class Theatre:
             await asyncio.gather(*self._lives)
 
     async def _play(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        puppet = Puppet(reader, writer)
-        puppet.withheld = set(self.withheld)
+        cli = FakeCliProcess(reader, writer)
+        cli.withheld = set(self.withheld)
         try:
-            await puppet.come_in()
-            self.puppets.append(puppet)
-            self._arrived.put_nowait(puppet)
-            await puppet.live()
+            await cli.come_in()
+            self.clis.append(cli)
+            self._arrived.put_nowait(cli)
+            await cli.live()
         except ConnectionError:
             pass  # A killed process says no goodbye.
         finally:
@@ -258,7 +258,7 @@ class Theatre:
 
 
 @asynccontextmanager
-async def open_theatre(folder: Path) -> AsyncIterator[Theatre]:
+async def open_fake_cli(folder: Path) -> AsyncIterator[FakeCli]:
     """An agent to serve with, as long as the block lasts."""
     agent = folder / "claude-on-strings"
     # The name of a socket has at most about a hundred letters; a test's folder may have more.
@@ -267,8 +267,8 @@ async def open_theatre(folder: Path) -> AsyncIterator[Theatre]:
         command = shlex.join([sys.executable, "-S", "-E", str(RELAY), str(place)])
         agent.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         agent.chmod(0o755)
-        theatre = Theatre(agent)
-        server = await asyncio.start_unix_server(theatre.receive, place, limit=LONGEST_LINE)
+        fake_cli = FakeCli(agent)
+        server = await asyncio.start_unix_server(fake_cli.receive, place, limit=LONGEST_LINE)
         async with server:
-            yield theatre
-            await theatre.close()
+            yield fake_cli
+            await fake_cli.close()

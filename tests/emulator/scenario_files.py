@@ -1,6 +1,6 @@
 """The files in the project and the home of each recorded scenario.
 
-The recordings show what the CLI made of these files, not the files; they are put together from
+The recordings show what the CLI made of these files, not the files; they are reconstructed from
 that. Programs that the machine may lack (npm, node, make, git) are small scripts.
 """
 

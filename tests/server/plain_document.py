@@ -1,4 +1,4 @@
-"""A plain document to follow, that can be changed at random by the five operations."""
+"""A plain document for tests of the hub, which can be changed at random by the five operations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairlead.transcript.state.changes import (
 WORDS = ("a", "ä", "😀", "one two", "\n", "日本", "")
 
 
-class Paper:
+class PlainDocument:
     """A document as plain values; the `Source` of a hub's document."""
 
     sections = ("status", "pending", "turns")

@@ -1,6 +1,6 @@
 """A server without sockets in a process of its own, which a test kills with SIGKILL.
 
-    python -m tests.server.limits.killable_stage FOLDER
+    python -m tests.server.limits.killable_server FOLDER
 
 Its clock is the number in FOLDER/clock, so that a test sets the time. Every change of the session
 is printed as a line of JSON: the state of its limit, and whether a turn runs.
@@ -16,7 +16,7 @@ from typing import Any
 
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.intents import ContinueAtReset
-from tests.server.stage import Stage
+from tests.server.server_harness import ServerHarness
 
 JITTER_S = 7.0
 LIMITS = Limits(tick_every_s=0.02, reset_jitter_s=(JITTER_S, JITTER_S), restarts=0)
@@ -25,31 +25,33 @@ LIMITS = Limits(tick_every_s=0.02, reset_jitter_s=(JITTER_S, JITTER_S), restarts
 async def main(folder: Path) -> None:
     clock = folder / "clock"
     first = folder / "first-prompt"
-    async with Stage(folder, limits=LIMITS, clock=lambda: float(clock.read_text())) as stage:
+    async with ServerHarness(
+        folder, limits=LIMITS, clock=lambda: float(clock.read_text())
+    ) as harness:
         if first.exists():
             prompt = first.read_text()
             first.unlink()
-            session = await stage.new()
-            await stage.act(ContinueAtReset(session=session, on=True))
-            await stage.say(session, text=prompt)
-            await stage.say(session, text="queued before the limit")
-        (session,) = stage.registry.sessions.rows
+            session = await harness.new()
+            await harness.act(ContinueAtReset(session=session, on=True))
+            await harness.say(session, text=prompt)
+            await harness.say(session, text="queued before the limit")
+        (session,) = harness.registry.sessions.rows
         before: Any = None
         while True:
-            now = state_of(stage, session)
+            now = state_of(harness, session)
             if now != before:
                 print(json.dumps(now), flush=True)  # noqa: T201 - this is a program
                 before = now
             await asyncio.sleep(0.005)
 
 
-def state_of(stage: Stage, session: str) -> dict[str, Any]:
-    live = stage.registry.sessions.loaded(session)
+def state_of(harness: ServerHarness, session: str) -> dict[str, Any]:
+    live = harness.registry.sessions.loaded(session)
     if live is None:
-        return {"loaded": False, "limit": stage.lobby("sessions")[session]["limit"]}
+        return {"loaded": False, "limit": harness.lobby("sessions")[session]["limit"]}
     turns = live.transcript.turns
     return {
-        "limit": stage.lobby("sessions")[session]["limit"],
+        "limit": harness.lobby("sessions")[session]["limit"],
         "reported": live.transcript.limit is not None,
         "running": live.transcript.turn is not None,
         "turns": len(turns),

@@ -1,9 +1,9 @@
-"""The other side: servers that mean ill, and what their pages try.
+"""Hostile servers, and what their pages try.
 
-`open_evil` serves a blank page under any name and keeps every request. It is lax on purpose: it
-answers whatever comes with what every origin may read, so that a test can first see an attack
-succeed on it and then fail on us. `ATTACKS` is the page's script: it tries everything that a page
-can do to another server, and gives what it could read for each way it tried.
+`open_hostile_server` serves a blank page under any name and records every request. It is lax on
+purpose: it answers every request with content that every origin may read, so that a test can first
+see an attack succeed on it and then fail on Fairlead. `ATTACKS` is the page's script: it tries
+everything that a page can do to another server, and returns what it could read with each attempt.
 """
 
 from __future__ import annotations
@@ -20,15 +20,22 @@ from playwright.async_api import Page
 
 from fairlead.server.http.static import WEB_FOLDER
 
-__all__ = ["ATTACKS", "Evil", "Visitor", "ammunition", "attack", "open_evil"]
+__all__ = [
+    "ATTACKS",
+    "HostileServer",
+    "ReceivedRequest",
+    "ammunition",
+    "attack",
+    "open_hostile_server",
+]
 
 PATIENCE_S = 10.0
 MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
-    """A request that came."""
+class ReceivedRequest:
+    """A request that was received."""
 
     line: str
     headers: dict[str, str]
@@ -41,11 +48,11 @@ class Visitor:
 
 
 @dataclass(slots=True)
-class Evil:
-    """A server that lets everybody do everything."""
+class HostileServer:
+    """A server that allows every request."""
 
     port: int = 0
-    visitors: list[Visitor] = field(default_factory=list)
+    visitors: list[ReceivedRequest] = field(default_factory=list)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def address(self, host: str = "evil.test") -> str:
@@ -73,15 +80,15 @@ class Evil:
         for writer in self._writers:
             writer.close()
 
-    async def _read(self, reader: asyncio.StreamReader) -> Visitor:
+    async def _read(self, reader: asyncio.StreamReader) -> ReceivedRequest:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         pairs = (line.partition(":") for line in head[1:] if line)
         headers = {name.lower(): value.strip() for name, _, value in pairs}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        return Visitor(head[0], headers, body.decode("utf-8", "replace"))
+        return ReceivedRequest(head[0], headers, body.decode("utf-8", "replace"))
 
     async def _upgrade(
-        self, visitor: Visitor, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, visitor: ReceivedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         digest = hashlib.sha1(visitor.headers["sec-websocket-key"].encode() + MAGIC).digest()
         lines = ["HTTP/1.1 101 Welcome", "Upgrade: websocket", "Connection: Upgrade"]
@@ -93,7 +100,7 @@ class Evil:
         await reader.read()  # Until the page leaves.
 
 
-def _answer(visitor: Visitor) -> bytes:
+def _answer(visitor: ReceivedRequest) -> bytes:
     path = visitor.line.split(" ")[1]
     kind, body = "text/html", "<!doctype html><title>evil</title>secret"
     if path.startswith("/api"):
@@ -119,14 +126,14 @@ def _answer(visitor: Visitor) -> bytes:
 
 
 @asynccontextmanager
-async def open_evil(port: int = 0) -> AsyncIterator[Evil]:
+async def open_hostile_server(port: int = 0) -> AsyncIterator[HostileServer]:
     """A server that means ill, as long as the block lasts."""
-    evil = Evil()
-    server = await asyncio.start_server(evil.serve, "127.0.0.1", port)
-    evil.port = server.sockets[0].getsockname()[1]
+    hostile_server = HostileServer()
+    server = await asyncio.start_server(hostile_server.serve, "127.0.0.1", port)
+    hostile_server.port = server.sockets[0].getsockname()[1]
     async with server:
-        yield evil
-        evil.hang_up()
+        yield hostile_server
+        hostile_server.hang_up()
 
 
 ATTACKS = r"""

@@ -1,10 +1,10 @@
-"""Another program on the server's port while the server is down: it takes all that it can get.
+"""Another program on the server's port while the server is down: it collects all that it can get.
 
-    async with squat(port) as squatter:
+    async with take_port(port) as impostor:
         ...
-    assert squatter.heard == []
+    assert impostor.heard == []
 
-Every page and script it serves sets `window.squatted`, and every socket is accepted.
+Every page and script that it serves sets `window.squatted`, and every socket is accepted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-__all__ = ["Squatter", "squat"]
+__all__ = ["PortImpostor", "take_port"]
 
 SCRIPT = "window.squatted = true;"
 
@@ -46,8 +46,8 @@ CHALLENGE = {"type": "challenge", "nonce": "n" * 43, "proof": "0" * 64}
 
 
 @dataclass
-class Squatter:
-    """What it was told, and what it says."""
+class PortImpostor:
+    """What it received, and what it answers."""
 
     heard: list[str] = field(default_factory=list)
     """Every message on a socket."""
@@ -90,10 +90,10 @@ def respond(text: str, kind: str, keep: str) -> Response:
 
 
 @asynccontextmanager
-async def squat(port: int, *says: dict[str, Any]) -> AsyncIterator[Squatter]:
+async def take_port(port: int, *says: dict[str, Any]) -> AsyncIterator[PortImpostor]:
     """Listen where the server did."""
-    squatter = Squatter(says=says)
+    impostor = PortImpostor(says=says)
     async with serve(
-        squatter.talk, "127.0.0.1", port, process_request=squatter.answer, max_size=None
+        impostor.talk, "127.0.0.1", port, process_request=impostor.answer, max_size=None
     ):
-        yield squatter
+        yield impostor

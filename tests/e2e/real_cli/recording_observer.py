@@ -1,8 +1,8 @@
-"""Somebody who sees all that a session does, and a shell command that waits to be let go.
+"""An observer that records what a session does, and a shell command that a test can hold.
 
-    witness = Witness.of(session)              # before the session is started
-    await witness.until(lambda: witness.all_of(Init))
-    assert witness.written[-1]["type"] == "user"
+    observer = RecordingObserver.of(session)   # before the session is started
+    await observer.until(lambda: observer.all_of(Init))
+    assert observer.written[-1]["type"] == "user"
 
     with HeldCommand(project) as command:
         model.push(use("Bash", command=command.text))
@@ -31,15 +31,15 @@ from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import Result
 from fairlead.wire.inputs import Input
 from fairlead.wire.versions import Feature, Version
-from tests.e2e.real_cli.stage import TURN_S
+from tests.e2e.real_cli.cli_harness import TURN_S
 
-__all__ = ["HeldCommand", "Witness", "ended", "has"]
+__all__ = ["HeldCommand", "RecordingObserver", "ended", "has"]
 
 Kind = TypeVar("Kind")
 
 
-class Witness:
-    """An observer that remembers everything, in order."""
+class RecordingObserver:
+    """An observer that records everything, in order."""
 
     def __init__(self) -> None:
         self.heard: list[AnyMessage] = []
@@ -52,10 +52,10 @@ class Witness:
 
     @classmethod
     def of(cls, session: Client) -> Self:
-        """A witness of this session."""
-        witness = cls()
-        session.observe(witness)
-        return witness
+        """An observer of this session."""
+        observer = cls()
+        session.observe(observer)
+        return observer
 
     def all_of(self, kind: type[Kind]) -> list[Kind]:
         """The messages of one kind so far."""
@@ -87,7 +87,7 @@ class Witness:
 
 
 class HeldCommand:
-    """A shell command that says when it runs and ends when it is told to."""
+    """A shell command that reports when it runs and ends when it is released."""
 
     def __init__(self, folder: Path, says: str = "let go") -> None:
         self._paths = (folder / "begun.fifo", folder / "go.fifo")

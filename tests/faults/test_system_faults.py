@@ -26,9 +26,9 @@ import websockets
 
 from fairlead.transcript.state.changes import apply
 from tests.faults.checker import check
-from tests.faults.ground import RESTLESS, Ground, ground, read_log
-from tests.faults.lane import processes_with
-from tests.faults.robot import GOOD, Robot
+from tests.faults.fault_harness import RESTLESS, FaultHarness, open_fault_harness, read_log
+from tests.faults.faulty_client import GOOD, FaultyClient
+from tests.faults.kill_harness import processes_with
 from tests.server.raw_requests import RawSocket
 
 ROOT = Path(__file__).parents[2]
@@ -41,9 +41,11 @@ HELD_UP = 30_000
 pytestmark = pytest.mark.timeout(300)
 
 
-async def follow(place: Ground, robot: Robot) -> tuple[asyncio.Event, asyncio.Task[None]]:
+async def follow(
+    harness: FaultHarness, client: FaultyClient
+) -> tuple[asyncio.Event, asyncio.Task[None]]:
     stop = asyncio.Event()
-    return stop, asyncio.create_task(robot.run(stop))
+    return stop, asyncio.create_task(client.run(stop))
 
 
 async def leave(stop: asyncio.Event, running: asyncio.Task[None]) -> None:
@@ -57,24 +59,24 @@ async def leave(stop: asyncio.Event, running: asyncio.Task[None]) -> None:
 
 async def test_clients_that_do_not_read_hold_up_nobody_and_are_let_go(tmp_path: Path) -> None:
     limits = replace(RESTLESS, slow_s=1.0)
-    async with ground(tmp_path, limits=limits) as place:
-        session = await place.session()
-        lazy = [await never_reading(place, session) for _ in range(8)]
-        robot = await place.robot(session, place.service.port, 27, manners=GOOD)
-        stop, running = await follow(place, robot)
+    async with open_fault_harness(tmp_path, limits=limits) as harness:
+        session = await harness.session()
+        lazy = [await never_reading(harness, session) for _ in range(8)]
+        client = await harness.client(session, harness.service.port, 27, fault_rates=GOOD)
+        stop, running = await follow(harness, client)
         for _ in range(3):
-            robot.prompt(json.dumps([{"flood": 2_000}, {"pile": [600, 8_000]}]))
+            client.prompt(json.dumps([{"flood": 2_000}, {"pile": [600, 8_000]}]))
         most = 0
         began = time.monotonic()
-        while robot.waiting or not place.at_rest(session):
+        while client.waiting or not harness.at_rest(session):
             assert time.monotonic() - began < PATIENCE_S
-            most = max(most, largest_buffer(place))
+            most = max(most, largest_buffer(harness))
             await asyncio.sleep(0.01)  # A sample now and then; there is no event for a buffer.
-        last = await place.service.store.last_seq(session)
-        await place.until(lambda: robot.seq == last)
-        await place.until(lambda: place.service.sockets.count == 1)
+        last = await harness.service.store.last_seq(session)
+        await harness.until(lambda: client.seq == last)
+        await harness.until(lambda: harness.service.sockets.count == 1)
         await leave(stop, running)
-        findings = await check(place.service.store, [session], [robot], read_log(place.log), place.policy)  # fmt: skip
+        findings = await check(harness.service.store, [session], [client], read_log(harness.log), harness.policy)  # fmt: skip
     for entry in lazy:
         entry.close()
     print(f"\n{findings}; largest buffer of a socket {most / 1e6:.1f} MB")  # noqa: T201
@@ -83,18 +85,18 @@ async def test_clients_that_do_not_read_hold_up_nobody_and_are_let_go(tmp_path: 
     assert most <= limits.send_buffer_bytes
 
 
-async def never_reading(place: Ground, session: str) -> RawSocket:
+async def never_reading(harness: FaultHarness, session: str) -> RawSocket:
     """A client that says hello and takes nothing but what its system takes for it."""
-    paired = await place.service.devices.make_device("lazy", "viewer")
-    client = await RawSocket.open(place.service.port, buffer=4_096)
+    paired = await harness.service.devices.make_device("lazy", "viewer")
+    client = await RawSocket.open(harness.service.port, buffer=4_096)
     client.pause()
     hello = {"type": "hello", "protocol": 1, "token": paired.token, "client": str(uuid.uuid4())}
     await client.text(json.dumps({**hello, "session": session}))
     return client
 
 
-def largest_buffer(place: Ground) -> int:
-    connections: Any = place.service._server.server_state.connections
+def largest_buffer(harness: FaultHarness) -> int:
+    connections: Any = harness.service._server.server_state.connections
     return max((entry.transport.get_write_buffer_size() for entry in connections), default=0)
 
 
@@ -102,21 +104,25 @@ def largest_buffer(place: Ground) -> int:
 
 
 async def test_any_position_that_a_client_claims_leads_to_the_same_state(tmp_path: Path) -> None:
-    async with ground(tmp_path) as place:
-        session = await place.session()
-        robot = await place.robot(session, place.service.port, 29, manners=GOOD)
+    async with open_fault_harness(tmp_path) as harness:
+        session = await harness.session()
+        client = await harness.client(session, harness.service.port, 29, fault_rates=GOOD)
         history: dict[int, dict[str, Any]] = {}
-        stop, running = await follow(place, robot)
+        stop, running = await follow(harness, client)
         for number in range(4):
-            robot.prompt(json.dumps([{"drip": [60, 0.2]}, {"say": f"answer {number}"}]))
-        while robot.waiting or not place.at_rest(session):
-            if robot.state is not None and robot.seq is not None:
-                history[robot.seq] = robot.state
+            client.prompt(json.dumps([{"drip": [60, 0.2]}, {"say": f"answer {number}"}]))
+        while client.waiting or not harness.at_rest(session):
+            if client.state is not None and client.seq is not None:
+                history[client.seq] = client.state
             await asyncio.sleep(0.005)  # Some of the states, as they come.
-        last = await place.service.store.last_seq(session)
-        await place.until(lambda: robot.seq == last)
-        assert robot.state is not None
-        final, epoch, oldest = robot.state, robot.epoch, robot.state["items"][0]["id"]
+        last = await harness.service.store.last_seq(session)
+        await harness.until(lambda: client.seq == last)
+        assert client.state is not None
+        final, epoch, oldest = (
+            client.state,
+            client.epoch,
+            client.state["items"][0]["id"],
+        )
         await leave(stop, running)
         history[last] = final
         with_items = sorted(seq for seq, state in history.items() if state["items"])
@@ -126,14 +132,14 @@ async def test_any_position_that_a_client_claims_leads_to_the_same_state(tmp_pat
             for claimed_epoch in (epoch, "another", None):
                 for claimed_oldest in (oldest, "nothing", None):
                     state = await answer_to(
-                        place, robot, claimed, claimed_epoch, claimed_oldest, history
+                        harness, client, claimed, claimed_epoch, claimed_oldest, history
                     )
                     assert state == final, (claimed, claimed_epoch, claimed_oldest)
 
 
 async def answer_to(
-    place: Ground,
-    robot: Robot,
+    harness: FaultHarness,
+    client: FaultyClient,
     claimed: int,
     epoch: str | None,
     oldest: str | None,
@@ -141,14 +147,14 @@ async def answer_to(
 ) -> dict[str, Any]:
     """The state of somebody who says to be somewhere, after what the server answers."""
     state, seq = history.get(claimed), claimed
-    async with websockets.connect(f"ws://{place.authority}/ws", proxy=None, max_size=None) as ws:
-        hello = {"type": "hello", "protocol": 1, "token": robot.token, "client": "x"}
+    async with websockets.connect(f"ws://{harness.authority}/ws", proxy=None, max_size=None) as ws:
+        hello = {"type": "hello", "protocol": 1, "token": client.token, "client": "x"}
         where = {"last_seq": claimed, "epoch": epoch, "oldest": oldest}
-        await ws.send(json.dumps({**hello, "session": robot.session, **where}))
+        await ws.send(json.dumps({**hello, "session": client.session, **where}))
         async with asyncio.timeout(60):
             while True:
                 message = json.loads(await ws.recv())
-                if message.get("document") != robot.session:
+                if message.get("document") != client.session:
                     continue
                 if message["type"] == "snapshot":
                     return dict(message["state"])
@@ -156,7 +162,7 @@ async def answer_to(
                 if state is None:  # It never was there: any step from there on is an answer.
                     return history[max(history)]
                 state, seq = apply(state, message["changes"]), message["seq"]
-                if seq == robot.seq:
+                if seq == client.seq:
                     return state
 
 
@@ -166,39 +172,39 @@ async def answer_to(
 async def test_a_database_put_back_from_a_copy_is_never_taken_for_the_later_one(
     tmp_path: Path,
 ) -> None:
-    async with ground(tmp_path) as place:
-        session = await place.session()
-        robot = await place.robot(session, place.service.port, 30, manners=GOOD)
-        robot.prompt("before the copy")
-        await done(place, robot)
+    async with open_fault_harness(tmp_path) as harness:
+        session = await harness.session()
+        client = await harness.client(session, harness.service.port, 30, fault_rates=GOOD)
+        client.prompt("before the copy")
+        await done(harness, client)
     shutil.copytree(tmp_path / "data", tmp_path / "copy")
-    async with ground(tmp_path) as place:
-        robot.server, robot.port = place.authority, place.service.port
-        robot.prompt(json.dumps([{"flood": 50}]))
-        await done(place, robot)
+    async with open_fault_harness(tmp_path) as harness:
+        client.server, client.port = harness.authority, harness.service.port
+        client.prompt(json.dumps([{"flood": 50}]))
+        await done(harness, client)
     shutil.rmtree(tmp_path / "data")
     shutil.copytree(tmp_path / "copy", tmp_path / "data")
-    ahead = robot.seq or 0
-    async with ground(tmp_path) as place:
-        other = await place.robot(session, place.service.port, 31, manners=GOOD)
+    ahead = client.seq or 0
+    async with open_fault_harness(tmp_path) as harness:
+        other = await harness.client(session, harness.service.port, 31, fault_rates=GOOD)
         other.prompt(json.dumps([{"flood": 200}, {"say": "another story"}]))
-        await done(place, other)
-        assert await place.service.store.last_seq(session) > ahead
+        await done(harness, other)
+        assert await harness.service.store.last_seq(session) > ahead
         # It comes back with a position that this database has too, with another story behind it.
-        robot.server, robot.port = place.authority, place.service.port
-        await done(place, robot)
-        assert robot.state == other.state
+        client.server, client.port = harness.authority, harness.service.port
+        await done(harness, client)
+        assert client.state == other.state
 
 
-async def done(place: Ground, robot: Robot) -> None:
+async def done(harness: FaultHarness, client: FaultyClient) -> None:
     """Everything the robot wants is done, and it has seen it all."""
-    stop, running = await follow(place, robot)
-    began = robot.counts["snapshot"] + robot.counts["changes"]
-    await place.until(lambda: not robot.waiting)
-    await place.until(lambda: robot.counts["snapshot"] + robot.counts["changes"] > began)
-    await place.until(lambda: place.at_rest(robot.session))
-    last = await place.service.store.last_seq(robot.session)
-    await place.until(lambda: robot.seq == last)
+    stop, running = await follow(harness, client)
+    began = client.counts["snapshot"] + client.counts["changes"]
+    await harness.until(lambda: not client.waiting)
+    await harness.until(lambda: client.counts["snapshot"] + client.counts["changes"] > began)
+    await harness.until(lambda: harness.at_rest(client.session))
+    last = await harness.service.store.last_seq(client.session)
+    await harness.until(lambda: client.seq == last)
     await leave(stop, running)
 
 
@@ -206,25 +212,25 @@ async def done(place: Ground, robot: Robot) -> None:
 
 
 async def test_a_locked_database_costs_time_and_nothing_else(tmp_path: Path) -> None:
-    async with ground(tmp_path) as place:
-        session = await place.session()
-        robot = await place.robot(session, place.service.port, 42, manners=GOOD)
-        stop, running = await follow(place, robot)
-        robot.prompt(json.dumps([{"drip": [300, 1.5]}]))
-        await place.until(lambda: robot.highest > 50)
+    async with open_fault_harness(tmp_path) as harness:
+        session = await harness.session()
+        client = await harness.client(session, harness.service.port, 42, fault_rates=GOOD)
+        stop, running = await follow(harness, client)
+        client.prompt(json.dumps([{"drip": [300, 1.5]}]))
+        await harness.until(lambda: client.highest > 50)
         lag: list[float] = []
         watching = asyncio.create_task(watch_the_loop(lag))
         locked = await asyncio.to_thread(lock, tmp_path / "data")
-        await place.until(lambda: place.unstored(session) > HELD_UP)
-        during = robot.highest
+        await harness.until(lambda: harness.unstored(session) > HELD_UP)
+        during = client.highest
         locked.rollback()
         locked.close()
-        await place.until(lambda: not robot.waiting and place.at_rest(session))
+        await harness.until(lambda: not client.waiting and harness.at_rest(session))
         watching.cancel()
-        last = await place.service.store.last_seq(session)
-        await place.until(lambda: robot.seq == last)
+        last = await harness.service.store.last_seq(session)
+        await harness.until(lambda: client.seq == last)
         await leave(stop, running)
-        findings = await check(place.service.store, [session], [robot], read_log(place.log), place.policy)  # fmt: skip
+        findings = await check(harness.service.store, [session], [client], read_log(harness.log), harness.policy)  # fmt: skip
     lag.sort()
     print(f"\n{findings}; lag of the loop p99 {lag[int(len(lag) * 0.99)] * 1000:.0f} ms")  # noqa: T201
     assert findings.problems == {}

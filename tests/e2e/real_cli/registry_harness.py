@@ -21,15 +21,15 @@ from fairlead.server.session.live_session import LiveSession
 from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.devices import Device
-from tests.e2e.real_cli.stage import TURN_S, Stage
+from tests.e2e.real_cli.cli_harness import TURN_S, CliHarness
 
-__all__ = ["OWNER", "House", "house"]
+__all__ = ["OWNER", "RegistryHarness", "open_registry"]
 
 
 OWNER = Device(id="d", name="desk", role="owner", token_hash="h", created=0.0)
 
 
-class House:
+class RegistryHarness:
     """A registry whose sessions run a real CLI."""
 
     def __init__(self, registry: Registry) -> None:
@@ -66,25 +66,25 @@ class House:
 
 
 @asynccontextmanager
-async def house(
-    stage: Stage,
+async def open_registry(
+    harness: CliHarness,
     *,
     env: Mapping[str, str] | None = None,
     limits: Limits | None = None,
     profiles: Iterable[Profile] = (),
     clock: Callable[[], float] = time.time,
-) -> AsyncIterator[House]:
-    """A registry in the folder of the stage; `env` replaces the CLI's whole environment."""
-    folder = stage.project.parent
+) -> AsyncIterator[RegistryHarness]:
+    """A registry in the folder of the harness; `env` replaces the CLI's whole environment."""
+    folder = harness.project.parent
     async with SqliteStore(folder / "data") as store:
         registry = Registry(
             store,
-            options=stage.options() if env is None else replace(stage.options(), env=dict(env)),
+            options=harness.options() if env is None else replace(harness.options(), env=dict(env)),
             limits=limits or Limits(restart_delays_s=(0.0,)),
             clock=clock,
             profiles=Profiles(profiles),
             policy=Policy(roots=(folder,), inherit_env=False),
-            cli=CliSessions(stage.home / ".claude" / "projects"),
+            cli=CliSessions(harness.home / ".claude" / "projects"),
         )
         async with registry:
-            yield House(registry)
+            yield RegistryHarness(registry)

@@ -4,11 +4,12 @@
         await host.turn("go")
         return host.hooks
 
-    on_cli, emulated = await beside.play(scenario, replies=[Said(use("Bash", command="ls"))])
+    replies = [ModelReply(use("Bash", command="ls"))]
+    on_cli, emulated = await side_by_side.play(scenario, replies=replies)
     assert emulated == on_cli
 
 Both are bare processes that speak the protocol; a `Host` writes their prompts and answers what
-they ask. What is compared is for the scenario to say: texts and keys, never ids, times or paths.
+they ask. The scenario returns what is compared: texts and keys, never ids, times or paths.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from fairlead.testing.emulated import PROTOCOL_FLAGS, EmulatedClaude
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.raw_cli import RawCli
 
-__all__ = ["Beside", "Host", "Said", "settings"]
+__all__ = ["Host", "ModelReply", "SideBySide", "settings"]
 
 Message = dict[str, Any]
 Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A reply of the model, in order; or to the subagent whose prompt has these words."""
+class ModelReply:
+    """A reply of the model, in order; or to the subagent whose prompt contains a text."""
 
     reply: Reply
     to: str | None = None
@@ -54,7 +55,7 @@ class Said:
 
 @dataclass(kw_only=True)
 class Host:
-    """Talks to one process, and remembers what it was told."""
+    """Talks to one process, and records what it receives."""
 
     process: RawCli
     project: Path
@@ -119,8 +120,8 @@ Scenario = Callable[[Host], Awaitable[Seen]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """The two that are compared."""
+class SideBySide:
+    """The real CLI and the emulator, to be compared."""
 
     cli: RealCli
     model: ModelApi
@@ -129,7 +130,11 @@ class Beside:
     folder: Path
 
     async def play(
-        self, scenario: Scenario[Seen], *, replies: Sequence[Said] = (), flags: Sequence[str] = ()
+        self,
+        scenario: Scenario[Seen],
+        *,
+        replies: Sequence[ModelReply] = (),
+        flags: Sequence[str] = (),
     ) -> tuple[Seen, Seen]:
         """What the scenario saw of the real CLI, and of the emulator."""
         script = {"queue": [one.queued() for one in replies], "unmatched": "done"}

@@ -1,11 +1,11 @@
-"""A cable between a browser and a server, which a test can cut, mend, and make deaf.
+"""A proxy between a browser and a server that a test can cut, restore, and make one-way.
 
-    async with open_cable(house) as cable:
-        desk = await visit(cable.house)
-        cable.cut()      # every connection breaks, and no new one is let through
-        cable.mend()
+    async with open_cuttable_proxy(server) as proxy:
+        app = await visit(proxy.server)
+        proxy.cut()      # every connection breaks, and new ones are refused
+        proxy.restore()
 
-It has an address of its own on the server's port, so the server must go by that name as well.
+It has its own address on the server's port, so the server must accept that name as well.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tests.e2e.browser.house import House
+from tests.e2e.browser.app_server import AppServer
 
-__all__ = ["NAME", "Cable", "open_cable"]
+__all__ = ["NAME", "CuttableProxy", "open_cuttable_proxy"]
 
 NAME = "127.0.0.2"
 """All of 127.0.0.0/8 is this machine, and a secure place for a browser."""
 
 
 @dataclass(frozen=True, slots=True)
-class AtTheCable(House):
-    """The same server, as it is reached through the cable."""
+class ProxiedAppServer(AppServer):
+    """The same server, as it is reached through the proxy."""
 
     @property
     def base(self) -> str:
@@ -36,10 +36,10 @@ class AtTheCable(House):
 
 
 @dataclass(slots=True)
-class Cable:
-    """What lies between."""
+class CuttableProxy:
+    """The proxy."""
 
-    house: AtTheCable
+    server: ProxiedAppServer
     connections: int = 0
     """How often somebody came through."""
     _whole: bool = True
@@ -52,7 +52,7 @@ class Cable:
         self._whole = False
         self.drop()
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Let connections through again."""
         self._whole, self._deaf = True, False
 
@@ -62,7 +62,7 @@ class Cable:
             writer.transport.abort()
 
     def deafen(self) -> None:
-        """From now on nothing that the server says arrives, while all that is sent to it does."""
+        """From now on nothing from the server arrives, while everything sent to it does."""
         self._deaf = True
 
     def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -79,7 +79,7 @@ class Cable:
             writer.transport.abort()
             return
         self.connections += 1
-        port = self.house.service.port
+        port = self.server.service.port
         try:
             theirs, mine = await asyncio.open_connection("127.0.0.1", port)
         except OSError:
@@ -109,10 +109,10 @@ class Cable:
 
 
 @asynccontextmanager
-async def open_cable(house: House) -> AsyncIterator[Cable]:
-    """A cable to a server that also goes by `NAME`."""
-    cable = Cable(AtTheCable(house.service, house.project))
-    server = await asyncio.start_server(cable.connect, NAME, house.service.port)
-    async with server:
-        yield cable
-        await cable.close()
+async def open_cuttable_proxy(server: AppServer) -> AsyncIterator[CuttableProxy]:
+    """A proxy to a server that also accepts `NAME`."""
+    proxy = CuttableProxy(ProxiedAppServer(server.service, server.project))
+    listener = await asyncio.start_server(proxy.connect, NAME, server.service.port)
+    async with listener:
+        yield proxy
+        await proxy.close()

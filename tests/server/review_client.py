@@ -1,4 +1,4 @@
-"""A device that writes review comments and reads them back."""
+"""A client that writes review comments and reads them back."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from fairlead.server.working_files import id_of
 from tests.server.conftest import Client, Served
 
-__all__ = ["ReviewDesk", "review_desk"]
+__all__ = ["ReviewClient", "review_client"]
 
 
-class ReviewDesk:
+class ReviewClient:
     """One device in one session."""
 
     def __init__(self, served: Served, client: Client, session: str) -> None:
@@ -49,12 +49,12 @@ class ReviewDesk:
         return result | {"uuid": fields["uuid"]}
 
 
-async def review_desk(
+async def review_client(
     served: Served, role: str = "owner", session: str | None = None
-) -> ReviewDesk:
+) -> ReviewClient:
     """A new device; a new session if none is given."""
     client = await served.client(role)
     if session is None:
         session = await client.new_session("hi")
         await client.ending(session)
-    return ReviewDesk(served, client, session)
+    return ReviewClient(served, client, session)

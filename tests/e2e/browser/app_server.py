@@ -1,10 +1,10 @@
-"""A whole server for a browser to visit: any agent, in folders of the test's own.
+"""A complete server for browser tests: any agent, in the test's own folders.
 
-    async with open_house(tmp_path, agent=claude.executable, project=claude.project) as house:
-        await page.goto(house.link())
+    async with open_app_server(tmp_path, agent=claude.executable, project=claude.project) as server:
+        await page.goto(server.link())
 
-In this process and on the tests' own event loop, so that a test can look behind the page: at the
-store, the registry and what the agent was told.
+It runs in this process and on the tests' own event loop, so that a test can also inspect the store,
+the registry and what the agent received.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.service import Address, Service, open_service
 
-__all__ = ["House", "open_house"]
+__all__ = ["AppServer", "open_app_server"]
 
 QUICK = Graces(after_eof=2.0, after_term=2.0, after_kill=5.0)
 
@@ -31,7 +31,7 @@ PATIENT = Limits(analysis_s=30.0)
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class AppServer:
     """A running server."""
 
     service: Service
@@ -61,7 +61,7 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(
+async def open_app_server(
     folder: Path,
     *,
     agent: Path,
@@ -75,7 +75,7 @@ async def open_house(
     trusted_proxies: tuple[str, ...] = (),
     terminal: bool = False,
     **more: Any,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[AppServer]:
     """Serve until the end of the block; `env` is the agent's whole environment where it is given.
 
     `more` are further `Options` of every session, such as `rules=` for tools.
@@ -108,7 +108,7 @@ async def open_house(
     ) as service:
         running = asyncio.create_task(service.run())
         try:
-            yield House(service, project)
+            yield AppServer(service, project)
         finally:
             service.stop()
             await asyncio.wait_for(running, 30)

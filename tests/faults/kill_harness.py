@@ -15,12 +15,12 @@ from typing import Any
 from fairlead.server.policy import Policy
 from fairlead.store.sqlite import SqliteStore
 from tests.faults.checker import Findings, check
-from tests.faults.ground import read_log, scripted_agent
-from tests.faults.killable import Nursery, Server
-from tests.faults.robot import GOOD, Robot
+from tests.faults.fault_harness import read_log, scripted_agent
+from tests.faults.faulty_client import GOOD, FaultyClient
+from tests.faults.server_forker import Server, ServerForker
 from tests.waiting import until
 
-__all__ = ["GONE_S", "TURN", "Lane", "pair", "processes_with", "spoken"]
+__all__ = ["GONE_S", "TURN", "KillHarness", "pair", "processes_with", "spoken"]
 
 
 GONE_S = 30.0
@@ -39,17 +39,17 @@ TURN = json.dumps(
 )
 
 
-class Lane:
-    """One data folder, its servers one after the other, and a robot that outlives them."""
+class KillHarness:
+    """One data folder, its servers one after the other, and a client that outlives them."""
 
-    def __init__(self, folder: Path, seed: int, nursery: Nursery) -> None:
+    def __init__(self, folder: Path, seed: int, forker: ServerForker) -> None:
         self.folder = folder
         self.rng = random.Random(seed)
-        self.nursery = nursery
+        self.forker = forker
         self.log = folder / "agent.log"
         (folder / "project").mkdir(parents=True)
-        self.agent = scripted_agent(folder, self.log, nursery.home / ".claude" / "projects")
-        self.robot: Robot
+        self.agent = scripted_agent(folder, self.log, forker.home / ".claude" / "projects")
+        self.client: FaultyClient
         self.restart_s: list[float] = []
         self.problems: list[str] = []
         self._stop = asyncio.Event()
@@ -57,7 +57,7 @@ class Lane:
 
     async def serve(self) -> Server:
         began = time.monotonic()
-        server = await self.nursery.serve(
+        server = await self.forker.serve(
             "--port", "0", "--agent", str(self.agent), "--data", str(self.folder / "data"),
             "--root", str(self.folder),
         )  # fmt: skip
@@ -68,14 +68,14 @@ class Lane:
         """Begin a session; from then on a robot follows it."""
         server = await self.serve()
         token = await asyncio.to_thread(pair, server)
-        self.robot = Robot(
+        self.client = FaultyClient(
             name=self.folder.name, server="", port=0, token=token, session="",
-            rng=self.rng, manners=replace(GOOD, repeats=0.5),
+            rng=self.rng, fault_rates=replace(GOOD, repeats=0.5),
         )  # fmt: skip
         self.meet(server)
-        n = self.robot.want("new_session", cwd=str(self.folder / "project"))
-        await self.until(lambda: n in self.robot._results)
-        self.robot.session = self.robot._results[n]["result"]["session"]
+        n = self.client.want("new_session", cwd=str(self.folder / "project"))
+        await self.until(lambda: n in self.client._results)
+        self.client.session = self.client._results[n]["result"]["session"]
         await self.hang_up()
         await self.kill(server)
 
@@ -84,38 +84,38 @@ class Lane:
         server = await self.serve()
         self.meet(server)
         await self.check_ended()
-        self.robot.prompt(TURN.replace("ASK", f"ask-{self.folder.name}-{number}"))
+        self.client.prompt(TURN.replace("ASK", f"ask-{self.folder.name}-{number}"))
         if self.rng.random() < 0.5:
-            self.robot.prompt(f"waits {number}")
-        await self.robot.say_now(self.robot._n)
-        frames = self.robot._frames
+            self.client.prompt(f"waits {number}")
+        await self.client.say_now(self.client._n)
+        frames = self.client._frames
         if self.rng.random() < 0.8:
             wanted = frames + self.rng.randint(1, 25)
-            await self.until(lambda: self.robot._frames > frames)
+            await self.until(lambda: self.client._frames > frames)
             with contextlib.suppress(TimeoutError):  # There may be fewer before the question.
-                await self.until(lambda: self.robot._frames >= wanted, 1.0)
+                await self.until(lambda: self.client._frames >= wanted, 1.0)
         await asyncio.sleep(self.rng.uniform(0.0, 0.05))  # Any moment will do; that is the test.
         await self.kill(server)
         await self.hang_up()
 
     async def check_ended(self) -> None:
         """What a server that was killed left is shown as ended as soon as there is a new one."""
-        await self.until(lambda: self.robot.first is not None)
-        assert self.robot.first is not None
-        state, lobby = self.robot.first
+        await self.until(lambda: self.client.first is not None)
+        assert self.client.first is not None
+        state, lobby = self.client.first
         if state["pending"] or lobby["inbox"]:
             self.problems.append(f"something still waits: {state['pending']}")
         if state["status"]["state"] not in ("disconnected", "ended", "starting"):
             self.problems.append(f"the state is {state['status']['state']}")
         if any(item.get("state") == "held" for item in state["items"]):
             self.problems.append("a prompt still waits")
-        (row,) = (row for row in lobby["sessions"] if row["id"] == self.robot.session)
+        (row,) = (row for row in lobby["sessions"] if row["id"] == self.client.session)
         if row["live"]:
             self.problems.append("a session is shown as live")
 
     async def kill(self, server: Server) -> None:
         server.kill()
-        await self.nursery.ended(server)
+        await self.forker.ended(server)
         mine = str(self.folder)
         began = time.monotonic()
         while left := await asyncio.to_thread(processes_with, mine):
@@ -125,10 +125,10 @@ class Lane:
             await asyncio.sleep(0.02)
 
     def meet(self, server: Server) -> None:
-        self.robot.server, self.robot.port = f"127.0.0.1:{server.port}", server.port
-        self.robot.lobby = self.robot.first = None
+        self.client.server, self.client.port = f"127.0.0.1:{server.port}", server.port
+        self.client.lobby = self.client.first = None
         self._stop = asyncio.Event()
-        self._running = asyncio.create_task(self.robot.run(self._stop))
+        self._running = asyncio.create_task(self.client.run(self._stop))
 
     async def hang_up(self) -> None:
         self._stop.set()
@@ -143,16 +143,16 @@ class Lane:
         """Whether the session still works, and the judgment on everything."""
         server = await self.serve()
         self.meet(server)
-        await self.until(lambda: not self.robot.waiting)
-        final = self.robot.prompt("the last words")
-        await self.robot.say_now(final)
-        await self.until(lambda: self.robot.state and spoken(self.robot.state, "the last words"))
+        await self.until(lambda: not self.client.waiting)
+        final = self.client.prompt("the last words")
+        await self.client.say_now(final)
+        await self.until(lambda: self.client.state and spoken(self.client.state, "the last words"))
         await self.hang_up()
         server.kill(15)
-        await self.nursery.ended(server)
+        await self.forker.ended(server)
         async with SqliteStore(self.folder / "data") as store:
             return await check(
-                store, [self.robot.session], [self.robot], read_log(self.log),
+                store, [self.client.session], [self.client], read_log(self.log),
                 Policy(roots=(self.folder,)), killed=True,
             )  # fmt: skip
 

@@ -26,7 +26,7 @@ from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.devices import Device
 from tests.launching import python_launcher
-from tests.server.robots import Robot
+from tests.server.hub_clients import HubClient
 from tests.waiting import until
 
 AGENT = Path(__file__).with_name("agent.py")
@@ -38,7 +38,7 @@ def device(role: str = "owner", name: str = "desk") -> Device:
     return Device(id=f"id-{name}", name=name, role=role, token_hash=f"hash-{name}", created=0.0)
 
 
-class Stage:
+class ServerHarness:
     """One server without sockets."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Stage:
         self.clock = clock
         self.profiles = Profiles(profiles)
         self.registry: Registry
-        self.desk = device()
+        self.owner = device()
         self._n = 0
         self._client = uuid.uuid4().hex
 
@@ -96,7 +96,7 @@ class Stage:
     async def act(self, intent: Intent, who: Device | None = None) -> IntentResult:
         """Do something as a device, under the next number."""
         self._n += 1
-        who = who or self.desk
+        who = who or self.owner
         async with asyncio.timeout(PATIENCE_S):
             return await self.registry.act(who, f"{self._client}-{who.id}", self._n, intent)
 
@@ -159,12 +159,12 @@ class Stage:
         """The prompts the agent got, as texts."""
         return [each["message"]["content"][0]["text"] for each in self.told("user")]
 
-    async def robot(self, document: str, name: str = "robot", window: int = 500) -> Robot:
+    async def hub_client(self, document: str, name: str = "robot", window: int = 500) -> HubClient:
         """A client that follows a document."""
         assert await self.registry.open(document)
-        robot = Robot(self.registry.hub, name, document, window)
-        robot.open(0.0)
-        return robot
+        hub_client = HubClient(self.registry.hub, name, document, window)
+        hub_client.open(0.0)
+        return hub_client
 
     def lobby(self, to: str) -> dict[str, dict[str, Any]]:
         """The rows of a list of the lobby."""
@@ -172,4 +172,4 @@ class Stage:
         return {row["id"]: row for row in rows}
 
 
-__all__ = ["AGENT", "LOBBY", "PATIENCE_S", "Stage", "device"]
+__all__ = ["AGENT", "LOBBY", "PATIENCE_S", "ServerHarness", "device"]

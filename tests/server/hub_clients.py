@@ -1,7 +1,9 @@
-"""Robot clients of a hub: they apply what they get, as any client would, and nothing more.
+"""Clients of a hub in the same process: they apply what they receive, as any client would, and
+nothing more.
 
-A robot that finds a hole or is told it is wrong opens again, which is the one rule of docs/server.md
-for a client that does not know where it is. Everything passes through JSON, as on a socket.
+A client that finds a gap or is told that it is wrong opens again, which is the one rule of
+docs/server.md for a client that does not know where it is. Everything passes through JSON, as on a
+socket.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from fairlead.server.protocol.messages import (
 from fairlead.transcript.state.changes import apply
 
 
-class Robot:
+class HubClient:
     """One client of one document."""
 
     def __init__(self, hub: Hub, name: str, document: str, window: int) -> None:

@@ -1,12 +1,13 @@
-"""A studio for pictures of the app: servers, desks of one width and theme, and what to keep.
+"""Takes screenshots of the app: servers, pages of one width and theme, and the target folder.
 
-    async with open_studio(browser, album) as studio:
-        house = await studio.emulated(SCRIPT)
-        desk = await studio.visit(house)
-        await desk.start("go")
-        await studio.keep(desk, "first-words")
+    async with open_screenshot_run(browser, target) as shots:
+        server = await shots.emulated(SCRIPT)
+        app = await shots.visit(server)
+        await app.start("go")
+        await shots.keep(app, "first-words")
 
-Knows nothing of what is in a picture; `shop` has the things, the `shoot_*` modules the poses.
+Does not know what a screenshot shows; `sample_project` has the data, the `shoot_*` modules the
+states.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from typing import Any
 from playwright.async_api import Browser, Locator, expect
 
 from fairlead.testing.emulated import EmulatedClaude
-from tests.e2e.browser.desk import Desk
-from tests.e2e.browser.house import House, open_house
-from tests.e2e.browser.puppet import Puppet, Theatre, open_theatre
-from tests.e2e.browser.shop import furnish, remember
+from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_server import AppServer, open_app_server
+from tests.e2e.browser.fake_cli import FakeCli, FakeCliProcess, open_fake_cli
+from tests.e2e.browser.sample_project import remember, write_project
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
-__all__ = ["PHONE", "Album", "Shoot", "Studio", "open_studio"]
+__all__ = ["PHONE", "ScreenshotRun", "ScreenshotTarget", "Shoot", "open_screenshot_run"]
 
 PHONE = 390
 YESTERDAY = time.time() - 86_400
@@ -42,8 +43,8 @@ STILL = """async () => {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Album:
-    """Where pictures go, and which of them are wanted."""
+class ScreenshotTarget:
+    """Where screenshots are saved, and which of them are selected."""
 
     folder: Path
     width: int
@@ -66,107 +67,113 @@ class Album:
         return self.folder / f"{name}-{self.width}-{self.theme}.png"
 
 
-class Studio:
-    """One shoot: its servers and desks, closed with it."""
+class ScreenshotRun:
+    """One run: its servers and pages, closed with it."""
 
-    def __init__(self, browser: Browser, album: Album, folder: Path, ends: AsyncExitStack) -> None:
+    def __init__(
+        self, browser: Browser, target: ScreenshotTarget, folder: Path, ends: AsyncExitStack
+    ) -> None:
         self._browser = browser
         self._folder = folder
         self._ends = ends
-        self.album = album
+        self.target = target
         self.kept: list[str] = []
 
-    async def emulated(self, script: Any, *, before: str | None = None, **options: Any) -> House:
+    async def emulated(
+        self, script: Any, *, before: str | None = None, **options: Any
+    ) -> AppServer:
         """A server in a shop whose agent plays a script; `before` was asked without the server."""
         claude = EmulatedClaude(self._folder / "claude", script)
         project = claude.project = self._folder / "shop-api"
-        furnish(project)
+        write_project(project)
         if before is not None:
             claude.run(before)
             for path in claude.transcripts():
                 os.utime(path, (YESTERDAY, YESTERDAY))  # A fresh file seems to be in use.
         return await self._ends.enter_async_context(
-            open_house(
+            open_app_server(
                 self._folder, agent=claude.executable, project=project, home=claude.home,
                 **options,
             )
         )  # fmt: skip
 
-    async def theatre(self) -> tuple[House, Theatre]:
+    async def fake_cli(self) -> tuple[AppServer, FakeCli]:
         """A server whose agent hangs on strings."""
-        theatre = await self._ends.enter_async_context(open_theatre(self._folder))
+        fake_cli = await self._ends.enter_async_context(open_fake_cli(self._folder))
         project = self._folder / "shop-api"
-        furnish(project)
+        write_project(project)
         return (
             await self._ends.enter_async_context(
-                open_house(self._folder, agent=theatre.agent, project=project)
+                open_app_server(self._folder, agent=fake_cli.agent, project=project)
             ),
-            theatre,
+            fake_cli,
         )
 
-    async def perform(self, prompt: str) -> tuple[Desk, Puppet]:
+    async def begin_turn(self, prompt: str) -> tuple[AppPage, FakeCliProcess]:
         """A desk in the middle of a turn of an agent on strings."""
-        house, theatre = await self.theatre()
-        desk = await self.visit(house)
-        await desk.start(prompt)
-        puppet = await theatre.enter()
-        await puppet.prompted()
-        return desk, puppet
+        server, fake_cli = await self.fake_cli()
+        app = await self.visit(server)
+        await app.start(prompt)
+        cli = await fake_cli.enter()
+        await cli.prompted()
+        return app, cli
 
     async def past(self) -> None:
         """Let the next server have been used for a month."""
         await remember(self._folder / "data", self._folder)
 
-    async def visit(self, house: House, *, signed_in: bool = True) -> Desk:
+    async def visit(self, server: AppServer, *, signed_in: bool = True) -> AppPage:
         """A page of the album's width and theme."""
-        album = self.album
+        target = self.target
         context = await self._browser.new_context(
-            viewport={"width": album.width, "height": HEIGHTS.get(album.width, 900)},
-            color_scheme="dark" if album.theme == "dark" else "light",
-            has_touch=album.phone,
+            viewport={"width": target.width, "height": HEIGHTS.get(target.width, 900)},
+            color_scheme="dark" if target.theme == "dark" else "light",
+            has_touch=target.phone,
             reduced_motion="reduce",
             locale="en-GB",
             permissions=["clipboard-read", "clipboard-write"],
         )
         self._ends.push_async_callback(context.close)
         await context.add_init_script(KEEP_SOCKETS)
-        desk = Desk(house, context, await context.new_page())
-        return await desk.sign_in() if signed_in else desk
+        app = AppPage(server, context, await context.new_page())
+        return await app.sign_in() if signed_in else app
 
-    async def keep(self, desk: Desk, name: str) -> None:
+    async def keep(self, app: AppPage, name: str) -> None:
         """Take the picture, if it is wanted."""
-        if not self.album.wants(name):
+        if not self.target.wants(name):
             return
-        await desk.page.evaluate(STILL)
-        await desk.page.screenshot(path=self.album.path(name))
+        await app.page.evaluate(STILL)
+        await app.page.screenshot(path=self.target.path(name))
         self.kept.append(name)
 
-    async def details(self, desk: Desk) -> Locator:
+    async def details(self, app: AppPage) -> Locator:
         """The details of a session, opened where there is no room for them beside it."""
-        panel = desk.page.get_by_role("complementary", name="Details")
+        panel = app.page.get_by_role("complementary", name="Details")
         if not await panel.is_visible():
-            toggle = desk.page.get_by_role("button", name="Details", exact=True)
+            toggle = app.page.get_by_role("button", name="Details", exact=True)
             if await toggle.is_visible():
                 await toggle.click()
             else:
-                await desk.more("Details")
+                await app.more("Details")
             await expect(panel).to_be_visible()
         return panel
 
-    async def put_away(self, desk: Desk) -> None:
+    async def put_away(self, app: AppPage) -> None:
         """Close the details where they lie over the conversation."""
-        panel = desk.page.get_by_role("complementary", name="Details")
+        panel = app.page.get_by_role("complementary", name="Details")
         close = panel.get_by_role("button", name="Close", exact=True).first
         if await close.is_visible():
             await close.click()
 
 
-Shoot = Callable[[Studio], Awaitable[None]]
+Shoot = Callable[[ScreenshotRun], Awaitable[None]]
 
 
 @asynccontextmanager
-async def open_studio(browser: Browser, album: Album) -> AsyncIterator[Studio]:
+async def open_screenshot_run(
+    browser: Browser, target: ScreenshotTarget
+) -> AsyncIterator[ScreenshotRun]:
     """For one shoot."""
     with tempfile.TemporaryDirectory(prefix="ada-") as folder:
         async with AsyncExitStack() as ends:
-            yield Studio(browser, album, Path(folder), ends)
+            yield ScreenshotRun(browser, target, Path(folder), ends)

@@ -1,8 +1,8 @@
-"""A server in a process of its own, so that its memory can be measured.
+"""A server in its own process, so that its memory can be measured.
 
-    python -m tests.faults.served_apart FOLDER      prints its port and tokens, serves until EOF
+    python -m tests.faults.server_process FOLDER      prints its port and tokens, serves until EOF
 
-`Apart` is the test's side.
+`ServerProcess` is the test's side.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any, Self
 from fairlead.server.limits import Limits
 from tests.server.conftest import Client, serving
 
-__all__ = ["Apart"]
+__all__ = ["ServerProcess"]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
 
 
-class Apart:
+class ServerProcess:
     """A server in another process. Use it as an async context manager."""
 
     def __init__(self, folder: Path) -> None:
@@ -36,7 +36,7 @@ class Apart:
     async def __aenter__(self) -> Self:
         env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.faults.served_apart", str(self.folder),
+            sys.executable, "-m", "tests.faults.server_process", str(self.folder),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=ROOT, env=env,
         )  # fmt: skip
         assert self._process.stdout is not None

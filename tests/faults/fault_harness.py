@@ -1,4 +1,5 @@
-"""A real server with a scripted CLI, in one process with its robots; the proxy goes before it."""
+"""A real server with a scripted CLI, in one process with its clients; the proxy is in front of
+it."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.protocol.intents import NewSession
 from fairlead.server.service import Service, open_service
-from tests.faults.robot import Robot
+from tests.faults.faulty_client import FaultyClient
 from tests.launching import executable, python_launcher
 from tests.waiting import until
 
-__all__ = ["Ground", "ground", "read_log", "scripted_agent", "teed_agent"]
+__all__ = ["FaultHarness", "open_fault_harness", "read_log", "scripted_agent", "teed_agent"]
 
 AGENT = Path(__file__).parents[1] / "server" / "agent.py"
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
@@ -55,8 +56,8 @@ def read_log(log: Path) -> list[dict[str, Any]]:
 
 
 @dataclass(slots=True, kw_only=True)
-class Ground:
-    """A running server, and what a test needs to set robots on it."""
+class FaultHarness:
+    """A running server, and what a test needs to connect faulty clients to it."""
 
     service: Service
     folder: Path
@@ -79,11 +80,11 @@ class Ground:
         assert result.ok, result
         return str(result.result["session"])
 
-    async def robot(self, session: str, port: int, seed: int, **more: Any) -> Robot:
+    async def client(self, session: str, port: int, seed: int, **more: Any) -> FaultyClient:
         """A robot of its own device."""
         name = f"robot-{seed}"
         paired = await self.service.devices.make_device(name, "operator")
-        return Robot(
+        return FaultyClient(
             name=name,
             server=self.authority,
             port=port,
@@ -114,9 +115,9 @@ class Ground:
 
 
 @asynccontextmanager
-async def ground(
+async def open_fault_harness(
     folder: Path, *, limits: Limits = RESTLESS, agent: Path | None = None, **options: Any
-) -> AsyncIterator[Ground]:
+) -> AsyncIterator[FaultHarness]:
     """Start a server below a folder; it ends with the block."""
     (folder / "project").mkdir(exist_ok=True)
     log = folder / "agent.log"
@@ -130,7 +131,7 @@ async def ground(
         policy=policy,
     ) as service:
         running = asyncio.create_task(service.run())
-        made = Ground(service=service, folder=folder, policy=policy, log=log, running=running)
+        made = FaultHarness(service=service, folder=folder, policy=policy, log=log, running=running)
         await until(lambda: service._server.started)  # uvicorn has no event for it
         yield made
         if not running.done():

@@ -1,4 +1,5 @@
-"""What a database and the CLI's folder hold of some sessions, to compare before and after."""
+"""What the database and the CLI's folder contain about some sessions, to compare before and
+after."""
 
 from __future__ import annotations
 

@@ -16,19 +16,19 @@ from fairlead.model_api.api import ModelApi
 from fairlead.model_api.replies import Reply, use
 from fairlead.model_api.request import ModelRequest
 from fairlead.testing.plugin import ScriptedCli
-from tests.e2e.browser.house import House, open_house
+from tests.e2e.browser.app_server import AppServer, open_app_server
 
-__all__ = ["VERSION", "Real", "RealHouse", "real", "write_the_plan"]
+__all__ = ["VERSION", "Real", "RealCliServer", "real", "write_the_plan"]
 
 
 VERSION = "2.1.325"
 
 
 @dataclass(frozen=True, slots=True)
-class RealHouse:
+class RealCliServer:
     """A server whose sessions run the real CLI, and the model behind it."""
 
-    house: House
+    server: AppServer
     model: ModelApi
     project: Path
 
@@ -52,17 +52,17 @@ class RealHouse:
         return json.dumps(self.model.requests[at].messages)
 
 
-Real = Callable[..., Awaitable[RealHouse]]
+Real = Callable[..., Awaitable[RealCliServer]]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def real(tmp_path: Path, scripted_cli: Callable[..., ScriptedCli]) -> AsyncIterator[Real]:
-    async with AsyncExitStack() as houses:
+    async with AsyncExitStack() as servers:
 
-        async def make(*steps: Any) -> RealHouse:
+        async def make(*steps: Any) -> RealCliServer:
             cli = scripted_cli(*steps, version=VERSION)
-            house = await houses.enter_async_context(
-                open_house(
+            server = await servers.enter_async_context(
+                open_app_server(
                     tmp_path,
                     agent=cli.executable,
                     project=cli.project,
@@ -70,7 +70,7 @@ async def real(tmp_path: Path, scripted_cli: Callable[..., ScriptedCli]) -> Asyn
                     home=Path(cli.environment["HOME"]),
                 )
             )
-            return RealHouse(house, cli.model, cli.project)
+            return RealCliServer(server, cli.model, cli.project)
 
         yield make
 

@@ -1,9 +1,9 @@
 """`fairlead serve` in a process that can be killed with -9 and started again within milliseconds.
 
-    python -m tests.faults.killable         reads a line of JSON arguments, forks, runs `serve`
+    python -m tests.faults.server_forker         reads a line of JSON arguments, forks, runs `serve`
 
-A nursery has imported everything and forks one server for each line it reads; so fifty starts do
-not take fifty times the imports. What runs is the real command. `Nursery` is the test's side.
+The process has imported everything and forks one server for each line it reads; so fifty starts do
+not take fifty times the imports. What runs is the real command. `ServerForker` is the test's side.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Self
 
 from tests.waiting import until
 
-__all__ = ["Nursery", "Server"]
+__all__ = ["Server", "ServerForker"]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
@@ -60,7 +60,7 @@ class Server:
     def alive(self) -> bool:
         """Whether the process is there, and still the one that was started."""
         try:
-            return b"tests.faults.killable" in Path(f"/proc/{self.pid}/cmdline").read_bytes()
+            return b"tests.faults.server_forker" in Path(f"/proc/{self.pid}/cmdline").read_bytes()
         except OSError:
             return False
 
@@ -69,7 +69,7 @@ class Server:
         os.kill(self.pid, number)
 
 
-class Nursery:
+class ServerForker:
     """Starts servers. Use it as an async context manager."""
 
     def __init__(self, folder: Path) -> None:
@@ -83,7 +83,7 @@ class Nursery:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
         env["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.faults.killable",
+            sys.executable, "-m", "tests.faults.server_forker",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=ROOT, env=env,
         )  # fmt: skip
         return self

@@ -1,13 +1,14 @@
-"""Fairlead's own client on a real CLI: a stage with the CLI, its model and its folders set up.
+"""A harness for Fairlead's own client with a real CLI, its scripted model and its folders.
 
-    desk = Desk(Deny("no"))
-    async with stage.session(on_permission=desk) as session:
-        messages = await stage.use(session, "Bash", command="make")
+    decisions = ScriptedDecisions(Deny("no"))
+    async with harness.session(on_permission=decisions) as session:
+        messages = await harness.use(session, "Bash", command="make")
         messages = await play(session, "go")
 
-A stage only puts the pieces of the fixtures together; what a test wants beyond that are plain
-options. `play` runs one prompt to its result, bounded, and gives all that was heard of it. A
-`Desk` answers permission requests as told and remembers them; an `OpenDesk` leaves them open.
+The harness only combines the fixtures; anything else that a test needs is set by plain options.
+`play` runs one prompt to its result, with a timeout, and returns all its messages.
+`ScriptedDecisions` answers permission requests in order and records them; `HeldRequests` leaves
+them open.
 """
 
 from __future__ import annotations
@@ -28,7 +29,17 @@ from fairlead.wire.blocks import ToolResultBlock
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import User
 
-__all__ = ["PNG", "TURN_S", "Desk", "OpenDesk", "Stage", "all_of", "one_of", "play", "tool_lines"]
+__all__ = [
+    "PNG",
+    "TURN_S",
+    "CliHarness",
+    "HeldRequests",
+    "ScriptedDecisions",
+    "all_of",
+    "one_of",
+    "play",
+    "tool_lines",
+]
 
 TURN_S = 45.0
 """Bound of one turn: an old CLI on two busy cores took 11 s to its first line (CLI-111)."""
@@ -42,7 +53,7 @@ Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class CliHarness:
     """All that a session needs."""
 
     cli: RealCli
@@ -86,7 +97,7 @@ class Stage:
         return f"./{name}"
 
 
-class Desk:
+class ScriptedDecisions:
     """A permission handler: the given decisions in order, then allows."""
 
     def __init__(self, *decisions: Allow | Deny) -> None:
@@ -108,7 +119,7 @@ class Desk:
         return [request.tool_name for request in self.asked]
 
 
-class OpenDesk:
+class HeldRequests:
     """A permission handler that leaves requests open until the test answers them."""
 
     def __init__(self) -> None:

@@ -18,8 +18,8 @@ import pytest
 from fairlead.model_api.api import ModelApi
 from fairlead.model_api.replies import reply, tool, use
 from fairlead.testing.real_cli import RealCli
-from tests.e2e.real_cli.beside import Beside, Host, Said, settings
 from tests.e2e.real_cli.raw_cli import WAIT_S
+from tests.e2e.real_cli.side_by_side import Host, ModelReply, SideBySide, settings
 from tests.e2e.real_cli.stdio_server import small_server
 
 EMULATED = pytest.mark.parametrize("cli", ["2.1.38", "2.1.325"], indirect=True)
@@ -32,7 +32,7 @@ EVENTS = (
     "UserPromptSubmit", "PreToolUse", "PostToolUse",
 )  # fmt: skip
 
-AGENT = Said(
+AGENT = ModelReply(
     reply(
         tool(
             "Task",
@@ -43,17 +43,19 @@ AGENT = Said(
         )
     )
 )
-INSIDE = Said(use("Bash", command="ls", description="d"), to="look into it")
+INSIDE = ModelReply(use("Bash", command="ls", description="d"), to="look into it")
 
 TOLD = ("source", "trigger", "reason", "stop_hook_active", "agent_type", "tool_name")
 """Fields of a hook's input whose values are compared; of the others the names are."""
 
 
 @pytest.fixture
-def beside(
+def side_by_side(
     cli: RealCli, model: ModelApi, cli_env: dict[str, str], project: Path, tmp_path: Path
-) -> Beside:
-    return Beside(cli=cli, model=model, env=cli_env, project=project, folder=tmp_path / "emulated")
+) -> SideBySide:
+    return SideBySide(
+        cli=cli, model=model, env=cli_env, project=project, folder=tmp_path / "emulated"
+    )
 
 
 def bones(given: dict[str, Any]) -> tuple[str, list[str], dict[str, Any]]:
@@ -64,7 +66,7 @@ def bones(given: dict[str, Any]) -> tuple[str, list[str], dict[str, Any]]:
 
 @EMULATED
 async def test_E23_hooks_of_the_host_are_called_in_the_same_order_with_the_same_input(
-    beside: Beside, cli: RealCli
+    side_by_side: SideBySide, cli: RealCli
 ) -> None:
     """CLI-811, and what was measured since: subagents, compaction, a cleared session."""
 
@@ -79,7 +81,7 @@ async def test_E23_hooks_of_the_host_are_called_in_the_same_order_with_the_same_
         await host.turn("again")
         return [bones(given) for given in host.hooks], compacted
 
-    on_cli, emulated = await beside.play(scenario, replies=[AGENT, INSIDE])
+    on_cli, emulated = await side_by_side.play(scenario, replies=[AGENT, INSIDE])
     assert emulated == on_cli
     names = [name for name, _, _ in on_cli[0]]
     assert {"SubagentStart", "SubagentStop", "PreCompact", "SessionStart"} <= set(names)
@@ -118,7 +120,7 @@ def _said(lines: list[dict[str, Any]]) -> list[Any]:
 
 @EMULATED
 async def test_E23_hooks_of_the_settings_run_and_are_reported_in_the_same_way(
-    beside: Beside, cli: RealCli
+    side_by_side: SideBySide, cli: RealCli
 ) -> None:
     """CLI-811: which are invisible, and that the end of a session is the last of them."""
     shown = ("--include-hook-events",) if cli.version == "2.1.325" else ()
@@ -133,7 +135,7 @@ async def test_E23_hooks_of_the_settings_run_and_are_reported_in_the_same_way(
         return ran, [_hook(line) for line in host.process.seen if "hook_name" in line]
 
     flags = (*shown, *settings(**dict.fromkeys(EVENTS, log)))
-    on_cli, emulated = await beside.play(scenario, replies=[AGENT, INSIDE], flags=flags)
+    on_cli, emulated = await side_by_side.play(scenario, replies=[AGENT, INSIDE], flags=flags)
     assert emulated == on_cli
     assert [name for name, _, _ in on_cli[0]][-1] == "SessionEnd"
 
@@ -144,7 +146,7 @@ def _hook(line: dict[str, Any]) -> tuple[str, str, list[str]]:
 
 @EMULATED
 async def test_E23_the_output_of_a_background_command_can_be_followed(
-    beside: Beside, cli: RealCli
+    side_by_side: SideBySide, cli: RealCli
 ) -> None:
     """Its output is in the file that was named while it still runs, and whole at its end."""
 
@@ -165,11 +167,11 @@ async def test_E23_the_output_of_a_background_command_can_be_followed(
 
     command = "echo one; sleep 0.1; echo oops >&2; read x < go.fifo; echo two; exit 3"
     replies = [
-        Said(use("Bash", command=command, description="d", run_in_background=True)),
-        Said(reply("It runs.")),
-        Said(use("TaskOutput", task_id="unknown")),
+        ModelReply(use("Bash", command=command, description="d", run_in_background=True)),
+        ModelReply(reply("It runs.")),
+        ModelReply(use("TaskOutput", task_id="unknown")),
     ]
-    on_cli, emulated = await beside.play(scenario, replies=replies)
+    on_cli, emulated = await side_by_side.play(scenario, replies=replies)
     assert emulated == on_cli
 
 
@@ -207,7 +209,7 @@ def notes(message: dict[str, Any]) -> dict[str, Any]:
 @EMULATED
 @pytest.mark.parametrize("kind", ["sdk", "stdio"])
 async def test_E23_resources_of_a_server_are_listed_and_read(
-    kind: str, beside: Beside, cli: RealCli, tmp_path: Path
+    kind: str, side_by_side: SideBySide, cli: RealCli, tmp_path: Path
 ) -> None:
     """Which tools there are for them, what is asked of the server, what the model is told."""
     server, uri = ("notes", "note://one") if kind == "sdk" else ("small", "ui://small/page")
@@ -228,16 +230,16 @@ async def test_E23_resources_of_a_server_are_listed_and_read(
         return offered, host.results(lines), asked
 
     replies = [
-        Said(use("ListMcpResourcesTool")),
-        Said(use("ListMcpResourcesTool", server=server)),
-        Said(use("ListMcpResourcesTool", server="nobody")),
-        Said(use("ReadMcpResourceTool", server=server, uri=uri)),
-        Said(use("ReadMcpResourceTool", server="nobody", uri=uri)),
+        ModelReply(use("ListMcpResourcesTool")),
+        ModelReply(use("ListMcpResourcesTool", server=server)),
+        ModelReply(use("ListMcpResourcesTool", server="nobody")),
+        ModelReply(use("ReadMcpResourceTool", server=server, uri=uri)),
+        ModelReply(use("ReadMcpResourceTool", server="nobody", uri=uri)),
     ]
     if kind == "sdk":
-        replies.append(Said(use("ReadMcpResourceTool", server=server, uri="note://none")))
+        replies.append(ModelReply(use("ReadMcpResourceTool", server=server, uri="note://none")))
     config = {"mcpServers": {"small": small_server(tmp_path / "log")}}
     flags = ("--mcp-config", json.dumps(config)) if kind == "stdio" else ()
-    on_cli, emulated = await beside.play(scenario, replies=replies, flags=flags)
+    on_cli, emulated = await side_by_side.play(scenario, replies=replies, flags=flags)
     assert emulated == on_cli
     assert bool(on_cli[0]) == (kind == "stdio" or cli.version == "2.1.325")

@@ -1,12 +1,12 @@
-"""A person at a browser: finds things by the names that a screen reader would say.
+"""The page object of the web app: finds controls by the names that a screen reader would read.
 
-    desk = await visit(house)
-    await desk.start("edit")
-    await desk.decide("Allow once")
-    await desk.expect_words("Done.")
+    app = await visit(server)
+    await app.start("edit")
+    await app.decide("Allow once")
+    await app.expect_words("Done.")
 
-Whatever page it shows, it keeps what must never happen: a request to another place, an error on
-the console, a refusal by the content policy. `close` fails the test for any of them.
+On every page it records what must never happen: a request to another server, an error on the
+console, a refusal by the content policy. `close` fails the test for any of them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Self
 
 from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
-from tests.e2e.browser.house import House
+from tests.e2e.browser.app_server import AppServer
 
-__all__ = ["PATIENCE_MS", "Desk"]
+__all__ = ["PATIENCE_MS", "AppPage"]
 
 PATIENCE_MS = 20_000
 """How long anything may take to show on two busy cores."""
@@ -43,11 +43,11 @@ UNTIL_COPIED = """async (wanted) => {
 }"""
 
 
-class Desk:
-    """One browser tab that is signed in, with what went wrong in it."""
+class AppPage:
+    """One browser tab that is signed in, with the errors that occurred in it."""
 
-    def __init__(self, house: House, context: BrowserContext, page: Page) -> None:
-        self.house = house
+    def __init__(self, server: AppServer, context: BrowserContext, page: Page) -> None:
+        self.server = server
         self.context = context
         self.page = page
         self.strangers: list[str] = []
@@ -62,7 +62,7 @@ class Desk:
 
     async def sign_in(self, role: str = "owner") -> Self:
         """Open the app by a launch link, as `fairlead serve` prints it."""
-        await self.page.goto(self.house.link(role))
+        await self.page.goto(self.server.link(role))
         sessions = self.page.get_by_role("navigation", name="Sessions")
         drawer = self.page.get_by_role("button", name="Sessions", exact=True)  # On a phone.
         await expect(sessions.or_(drawer).first).to_be_visible(timeout=PATIENCE_MS)
@@ -71,7 +71,7 @@ class Desk:
 
     async def leave_field(self) -> None:
         """Take the focus out of the prompt of the first page, so that single letters are keys."""
-        if self.page.url.rstrip("/") == self.house.base.rstrip("/"):
+        if self.page.url.rstrip("/") == self.server.base.rstrip("/"):
             home = self.page.get_by_role("region", name="Home")
             await expect(home).to_be_visible(timeout=PATIENCE_MS)
         # It takes the focus when it is drawn, so after two frames it has it.
@@ -233,7 +233,7 @@ class Desk:
         await again.evaluate_all("buttons => buttons.forEach((button) => button.click())")
 
     def _note_request(self, request: Request) -> None:
-        if not request.url.startswith((self.house.base, *LOCAL)):
+        if not request.url.startswith((self.server.base, *LOCAL)):
             self.strangers.append(request.url)
 
     def _note_frame(self, frame: str | bytes) -> None:

@@ -1,12 +1,12 @@
-"""`fairlead serve` as a process of its own, which a test can kill and start again.
+"""`fairlead serve` in its own process, which a test can kill and restart.
 
-    serving = Serving(tmp_path, agent=theatre.agent, project=project)
-    await serving.start()
-    await page.goto(serving.link())
-    await serving.kill()
-    await serving.start()
+    server_process = ServerProcess(tmp_path, agent=fake_cli.agent, project=project)
+    await server_process.start()
+    await page.goto(server_process.link())
+    await server_process.kill()
+    await server_process.start()
 
-Its port, its data and its home stay the same over every start.
+Its port, its data and its home stay the same at every start.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 
 import fairlead
 
-__all__ = ["Serving"]
+__all__ = ["ServerProcess"]
 
 PATIENCE_S = 60.0
 
 
-class Serving:
-    """A server in a process of its own."""
+class ServerProcess:
+    """A server in its own process."""
 
     def __init__(self, folder: Path, *, agent: Path, project: Path) -> None:
         self._folder = folder

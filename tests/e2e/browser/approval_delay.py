@@ -1,10 +1,10 @@
-"""The half second in which a new request cannot be approved, in the hands of a test.
+"""Lets a test control the half second in which a new request cannot be approved.
 
-    await desk.page.evaluate(HOLD)
-    await desk.page.evaluate("pass(499)")
+    await app.page.evaluate(HOLD)
+    await app.page.evaluate("pass(499)")
 
-Only the page's timers of just that length stand still, so that every moment of it can be met
-without waiting for it; everything else goes on as it does.
+Only the page's timers of exactly that length are stopped, so that every moment of it can be tested
+without waiting; everything else continues.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The shop that pictures are taken in: a small project, what an agent does in it, and its past.
+"""The sample data of the screenshots: a small project, what an agent does in it, and its history.
 
-`furnish` makes the project, `remember` fills a data folder with a month of sessions, and `REPAIR`
-is a script in which a flaky test is found and mended with real files and a real command.
+`write_project` creates the project, `remember` fills a data folder with a month of sessions, and
+`REPAIR` is a script in which a flaky test is found and fixed with real files and a real command.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairlead.transcript.transcript import Transcript
 from fairlead.wire.decode import decode
 from tests.e2e.browser.scripts import say, think, use
 
-__all__ = ["FLAKY", "PAST", "REPAIR", "furnish", "remember"]
+__all__ = ["FLAKY", "PAST", "REPAIR", "remember", "write_project"]
 
 FLAKY = "The checkout test fails about once in ten runs. Find out why and fix it."
 
@@ -111,7 +111,7 @@ Write the notes of the release.
 """
 
 
-def furnish(project: Path) -> None:
+def write_project(project: Path) -> None:
     """Make the project."""
     files = {
         "shop/__init__.py": "",
