@@ -100,7 +100,7 @@ faults: setup web downloads
 wheel-test: setup
 	@$(BIN)/python -m tests.suite wheel
 
-conformance: setup
+conformance: setup web downloads
 	@$(BIN)/python -m fairlead.testing.real_cli $(ALL_CLI_VERSIONS)
 	@$(BIN)/python -m tests.e2e.conformance $(ALL_CLI_VERSIONS)
 	@echo "conformance: recordings and conversations of real CLIs"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.model_api.gate import Gate
@@ -21,6 +22,9 @@ from tests.e2e.browser.real_cli_server import Real, real, write_the_plan
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
 __all__ = ["real"]
+
+# The same flows run with the emulator in the browser, and with the real CLI without a browser.
+pytestmark = pytest.mark.matrix(target="conformance", of_module=7)
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="

@@ -57,8 +57,8 @@ SELECTED = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(
 
 VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *SELECTED)))
 
-OLD_EVERY = 3
-"""In `make test` the first case of a module and every third after it run on the oldest of the
+OLD_EVERY = 4
+"""In `make test` the first case of a module and every fourth after it run on the oldest of the
 default versions, all others on the newest: users have the newest, and it starts in half the CPU
 time. `make conformance` runs all cases on all versions."""
 
