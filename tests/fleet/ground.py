@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.fleet.bus.memory_bus import MemoryBroker, MemoryBus
+from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.gateway import Gateway, open_gateway
 from fairlead.fleet.node.node import Node, open_node
 from fairlead.server.limits import Limits
@@ -78,11 +79,19 @@ class Fleet:
         folder = self.folder / node_id
         folder.mkdir(exist_ok=True)
         role = more.pop("fleet_role", "owner")
+        copied = more.pop("copied_folders", ())
         stack = AsyncExitStack()
         served = await stack.enter_async_context(serving(folder, self.limits, **more))
         bus = self.broker.connect()
         node = await stack.enter_async_context(
-            open_node(served.service, bus, node_id=node_id, name=f"{node_id}-name", fleet_role=role)
+            open_node(
+                served.service,
+                bus,
+                node_id=node_id,
+                name=f"{node_id}-name",
+                fleet_role=role,
+                copied_folders=copied,
+            )
         )
         made = FleetNode(served, node, bus, stack)
         self._stack.push_async_callback(stack.aclose)
@@ -113,12 +122,12 @@ class Fleet:
         ids = {node.id for node in self.nodes}
         for each in self.gateways:
             directory = each.gateway.directory
-            await until(
-                lambda directory=directory: (
-                    {n.id for n in directory.nodes() if n.here and n.lobby.is_known} >= ids
-                ),
-                PATIENCE_S,
-            )
+
+            def knows_all(directory: Directory = directory) -> bool:
+                nodes = directory.nodes()
+                return {each.id for each in nodes if each.here and each.lobby.is_known} >= ids
+
+            await until(knows_all, PATIENCE_S)
 
     async def close(self) -> None:
         await self._stack.aclose()

@@ -29,6 +29,7 @@ from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.gateway.nodes_watch import NodesWatch
 from fairlead.fleet.gateway.people import FleetPeople, device_secret
 from fairlead.fleet.gateway.present_devices import PresentDevices
+from fairlead.fleet.gateway.replica_documents import ReplicaDocuments
 from fairlead.fleet.gateway.uploads import GatewayUploads
 from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.devices import DeviceRegistry
@@ -114,6 +115,10 @@ async def open_gateway(
             placements=bus.bucket("clients"),
             revoke=revoke,
         )
+        replicas = ReplicaDocuments(
+            hub, bus, limits, is_here=directory.is_here, follow=mirrors.follow
+        )
+        documents.replica = replicas.offer
         connections = SocketConnections(documents, devices, limits)
         _connect_devices(devices, people, presence, connections)
         sockets = Sockets(
@@ -143,7 +148,7 @@ async def open_gateway(
         await people.start()
         await presence.start()
         await watch.start()
-        for work in (people.run(), presence.run(), watch.run(), mirrors.run()):
+        for work in (people.run(), presence.run(), watch.run(), mirrors.run(), replicas.run()):
             task = asyncio.create_task(work)
             task.add_done_callback(_report)
             stack.push_async_callback(_end, task)

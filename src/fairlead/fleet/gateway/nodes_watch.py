@@ -12,6 +12,7 @@ from fairlead.fleet.bus.bus import Bus, BusError, Entry, Message, Subscription
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.mirrors import Mirrors
 from fairlead.fleet.protocol.envelopes import Beat, UnreadableEnvelope, decode
+from fairlead.server.protocol.lobby_rows import ListedSession
 
 __all__ = ["NodesWatch"]
 
@@ -19,6 +20,8 @@ log = logging.getLogger("fairlead.fleet")
 
 CHECK_EVERY_S = 0.25
 READ_EVERY_S = 30.0
+
+_decode_row = msgspec.json.Decoder(ListedSession).decode
 
 
 class NodesWatch:
@@ -63,6 +66,22 @@ class NodesWatch:
     async def _read(self) -> None:
         for entry in await self._bus.bucket("nodes").entries():
             self._on_enrolled(entry)
+        await self._read_rows()
+
+    async def _read_rows(self) -> None:
+        """List the sessions of machines that were not heard since the gateway started."""
+        rows: dict[str, list[ListedSession]] = {}
+        for entry in await self._bus.bucket("rows").entries():
+            node = entry.key.partition(".")[0]
+            known = self._directory.node(node)
+            if known is None or known.lobby.is_known or entry.value is None:
+                continue
+            try:
+                rows.setdefault(node, []).append(_decode_row(entry.value))
+            except msgspec.DecodeError as problem:
+                log.warning("the row of %s cannot be read: %s", entry.key, problem)
+        for node, listed in rows.items():
+            self._directory.stored(node, listed)
 
     def _on_beat(self, message: Message) -> None:
         node = _node(message)

@@ -11,15 +11,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from fairlead.fleet.bus.bus import Bus
 from fairlead.fleet.node.beats import Beats
 from fairlead.fleet.node.known_devices import KnownDevices
+from fairlead.fleet.node.log_copies import LogCopies
 from fairlead.fleet.node.requests import NodeRequests
 from fairlead.fleet.node.speaker import Speaker
 from fairlead.fleet.protocol import subjects
@@ -39,6 +41,8 @@ class Node:
     """Another one after each start."""
     speaker: Speaker
     beats: Beats
+    copies: LogCopies | None
+    """Set if logs may leave the machine."""
     requests: NodeRequests
     devices: KnownDevices
 
@@ -56,13 +60,13 @@ async def open_node(
     node_id: str,
     name: str,
     fleet_role: str = "owner",
-    replicated: Callable[[str], int] | None = None,
+    copied_folders: Sequence[Path] = (),
 ) -> AsyncIterator[Node]:
     """Connect a server to a fleet.
 
     `node_id` identifies the machine in subjects, `name` is what people call it. `fleet_role` is the
-    highest role that devices of the fleet get on this machine. `replicated` returns the last event
-    of a session that was copied to the log stream.
+    highest role that devices of the fleet get on this machine. The logs of sessions below
+    `copied_folders` are copied to the bus, so that they can be read while this machine is away.
     """
     subjects.check_token(node_id)
     incarnation = uuid.uuid4().hex[:12]
@@ -77,6 +81,17 @@ async def open_node(
         speaker=speaker,
         devices=devices,
     )
+    copies = None
+    if copied_folders:
+        copies = LogCopies(
+            service.registry.sessions,
+            service.registry.lobby,
+            service.store,
+            bus,
+            node_id,
+            copied_folders,
+            on_fenced=_log_fenced,
+        )
     beats = Beats(
         bus,
         node_id,
@@ -85,7 +100,7 @@ async def open_node(
         version=version("fairlead"),
         store=service.store,
         speaker=speaker,
-        replicated=replicated,
+        replicated=None if copies is None else copies.replicator.replicated,
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(devices.close)
@@ -94,14 +109,25 @@ async def open_node(
         await requests.start()
         for work in (devices.run(), speaker.run(), beats.run()):
             stack.push_async_callback(_end, _started(work))
+        if copies is not None:
+            stack.push_async_callback(_end, _started(copies.run()))
         yield Node(
             id=node_id,
             incarnation=incarnation,
             speaker=speaker,
             beats=beats,
+            copies=copies,
             requests=requests,
             devices=devices,
         )
+
+
+def _log_fenced(session: str, generation: int) -> None:
+    log.warning(
+        "session %s was adopted by another machine (generation %d); its log is no longer copied",
+        session,
+        generation,
+    )
 
 
 def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
