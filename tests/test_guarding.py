@@ -32,7 +32,7 @@ async def never(request: PermissionRequest) -> Allow:
     raise AssertionError("a rule decides this: nobody is asked")
 
 
-async def test_P47_a_rule_of_the_host_answers_before_anybody_is_asked(
+async def test_P47_a_rule_of_the_host_answers_before_a_user_is_asked(
     rude: Rude, tmp_path: Path
 ) -> None:
     audit = AuditLog(tmp_path / "audit.jsonl")

@@ -46,7 +46,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
-async def test_P58_a_long_command_is_judged_beside_the_event_loop(command: str) -> None:
+async def test_P58_a_long_command_is_judged_outside_the_event_loop(command: str) -> None:
     verdict, share = await shares(judge(GUARD, request(command), PLACE, 0.0))
     assert share < 0.2
     assert verdict.behaviour is Behaviour.ASK
@@ -61,14 +61,14 @@ async def test_P58_a_deny_rule_applies_to_commands_of_any_length(length: int) ->
     assert "rm" in verdict.words
 
 
-async def test_P58_a_command_that_takes_milliseconds_is_judged_beside_the_loop_too() -> None:
+async def test_P58_a_command_that_takes_milliseconds_is_judged_outside_the_loop_too() -> None:
     command = "echo a; " * 60 + "echo " + "a " * 4_600
     await judge(GUARD, request(command), PLACE, 0.0)  # Compiles the patterns.
     _, share = await shares(judge(GUARD, request(command), PLACE, 0.0))
     assert share < 0.5
 
 
-async def test_P58_a_large_input_is_hashed_beside_the_event_loop() -> None:
+async def test_P58_a_large_input_is_hashed_outside_the_event_loop() -> None:
     large = {"content": "line\n" * 4_000_000, "file_path": str(Path("/project/x"))}
     sha256, share = await shares(hash_input(large))
     assert share < 0.2

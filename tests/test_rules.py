@@ -148,7 +148,7 @@ def test_the_reader_refuses_every_other_way_to_write_a_rule(tmp_path: Path) -> N
     ]
 
 
-def test_the_reader_tells_ids_that_are_missing_double_or_of_another_letter(tmp_path: Path) -> None:
+def test_the_reader_reports_missing_duplicate_and_misplaced_ids(tmp_path: Path) -> None:
     write_project(tmp_path, "- **S1** a\n- **S1** b\n- **S4** c\n- **T2** d **S3**\n")
     assert problems_of(documents(tmp_path)[0]) == [
         "sails.md: S1 is there twice",

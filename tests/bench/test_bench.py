@@ -91,7 +91,7 @@ def test_a_traffic_begins_with_an_init_and_ends_with_a_result(either: Traffic) -
     assert (last["type"], last["subtype"]) == ("result", "success")
 
 
-def test_the_flood_says_the_version_of_the_cli_it_stands_for(deltas: Traffic) -> None:
+def test_the_flood_reports_the_version_of_the_cli_it_replaces(deltas: Traffic) -> None:
     agent = rounds.make_agent(deltas)
     said = subprocess.run(
         [agent, "--version"], capture_output=True, text=True, timeout=CHILD_TIMEOUT_S

@@ -41,7 +41,7 @@ async def test_every_socket_gets_everything_and_every_question_is_answered(
     assert "every socket got every change; 3 turns" in figures.table()
 
 
-def test_a_percentile_is_a_time_that_so_many_did_not_exceed() -> None:
+def test_a_percentile_is_the_time_that_this_share_did_not_exceed() -> None:
     times = Times("anything", tuple(n / 1000 for n in range(1, 101)))
     assert (times.percentile(0.5), times.percentile(0.99)) == (0.051, 0.1)
     assert times.row() == "| anything | 100 | 51.0 | 91.0 | 100.0 | 100.0 |"

@@ -51,7 +51,7 @@ async def test_B113_a_killed_server_leaves_no_shell_behind(tmp_path: Path) -> No
         await until(lambda: processes_with(nap) == [])
 
 
-async def test_B108_the_command_offers_terminals_only_if_it_is_told_to(tmp_path: Path) -> None:
+async def test_B108_the_command_offers_terminals_only_with_its_flag(tmp_path: Path) -> None:
     project, data = tmp_path / "project", tmp_path / "data"
     project.mkdir()
     data.mkdir()

@@ -139,7 +139,7 @@ async def test_R14_a_viewer_that_misbehaves_in_every_way_costs_an_owner_at_work_
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-async def test_R14_a_ping_flood_that_nobody_reads_costs_no_memory(
+async def test_R14_a_ping_flood_whose_answers_are_not_read_costs_no_memory(
     tmp_path: Path, path: str
 ) -> None:
     pings = frame(b"x" * 125, first=0x89) * 500

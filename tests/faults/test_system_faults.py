@@ -57,7 +57,7 @@ async def leave(stop: asyncio.Event, running: asyncio.Task[None]) -> None:
 # F-27
 
 
-async def test_clients_that_do_not_read_hold_up_nobody_and_are_let_go(tmp_path: Path) -> None:
+async def test_clients_that_do_not_read_delay_no_other_and_are_disconnected(tmp_path: Path) -> None:
     limits = replace(RESTLESS, slow_s=1.0)
     async with open_fault_harness(tmp_path, limits=limits) as harness:
         session = await harness.session()
@@ -351,7 +351,7 @@ async def intend(ws: Any, n: int, **intent: Any) -> dict[str, Any]:
                 return message
 
 
-def test_a_port_that_is_taken_is_said_so_and_no_other_is_used(
+def test_a_port_in_use_is_reported_and_no_other_is_used(
     tmp_path: Path, commands: list[Command]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -378,7 +378,7 @@ def test_a_second_server_on_the_same_data_is_refused_and_the_first_goes_on(
     assert first.process.returncode == 0
 
 
-async def test_fifty_sessions_end_with_the_server_and_leave_nothing(
+async def test_fifty_sessions_end_with_the_server_and_no_process_remains(
     tmp_path: Path, commands: list[Command]
 ) -> None:
     server = await asyncio.to_thread(Command(tmp_path, commands).ready)

@@ -381,7 +381,7 @@ async def test_C3_silence_is_a_timeout(rude: Rude) -> None:
             await live.control("stop_task", timeout=0.2, task_id="x")
 
 
-async def test_C3_a_cli_that_never_answers_initialize_is_ended_and_said_so(rude: Rude) -> None:
+async def test_C3_a_cli_that_never_answers_initialize_is_ended_with_an_error(rude: Rude) -> None:
     live = session(rude("mute"), start_timeout=0.5)
     with pytest.raises(ControlTimeout, match="did not answer 'initialize'"):
         await live.start()
@@ -508,7 +508,7 @@ class Faulty:
     def exited(self, returncode: int, at: float) -> None: ...
 
 
-async def test_a_bug_in_the_pump_ends_everybody_who_waits(
+async def test_a_bug_in_the_pump_ends_all_waiting_callers(
     rude: Rude, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with session(rude("flood")) as live:

@@ -222,7 +222,7 @@ def test_an_end_without_a_word_is_explained() -> None:
 
 
 @pytest.mark.parametrize(("version", "reported"), [("2.1.38", False), ("2.1.325", True)])
-def test_what_would_ask_is_denied_where_nobody_can_be_asked(version: str, reported: bool) -> None:
+def test_a_request_is_denied_if_no_user_can_be_asked(version: str, reported: bool) -> None:
     """CLI-308: without --permission-prompt-tool stdio. rec perm_no_flag"""
     messages = heard(RECORDINGS / version / "perm_no_flag.ndjson")
     assert not any(isinstance(message, ControlRequest) for message in messages)
@@ -238,7 +238,7 @@ def test_what_would_ask_is_denied_where_nobody_can_be_asked(version: str, report
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_structured_twin_of_a_result_is_told_by_its_type(version: str) -> None:
+def test_the_structured_form_of_a_result_is_recognized_by_its_type(version: str) -> None:
     """CLI-1001: an object on success, a text on failure, a list for MCP, none in a subagent."""
     seen = set()
     for path in (RECORDINGS / version).glob("*.ndjson"):

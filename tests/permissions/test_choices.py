@@ -39,7 +39,7 @@ def choices(
     return always_choices(call, suggested, earlier or [], RuleBook(), at)
 
 
-def test_P44_a_command_is_offered_letter_by_letter_first() -> None:
+def test_P44_the_exact_command_is_offered_first() -> None:
     narrow, wide = choices(bash("npm run build"))
     assert narrow.words == "allow Bash(npm run build) (this session)"
     assert narrow.lets_through == "Only this exact command: `npm run build`"

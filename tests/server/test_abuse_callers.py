@@ -187,7 +187,7 @@ printf '%s\\n' "$@" > {told}
 """
 
 
-async def test_R5_the_code_stands_in_no_command_line_of_the_browser(tmp_path: Path) -> None:
+async def test_R5_the_code_is_on_no_command_line_of_the_browser(tmp_path: Path) -> None:
     told, home = tmp_path / "told", tmp_path / "home"
     home.mkdir()
     browser = tmp_path / "browser"

@@ -64,7 +64,7 @@ def slow_reader(port: int, requests: int = 30) -> socket.socket:
 # T-46
 
 
-async def test_R14_an_answer_that_nobody_takes_is_given_up(strict: Service) -> None:
+async def test_R14_an_answer_that_the_client_does_not_read_is_dropped(strict: Service) -> None:
     reader = await asyncio.to_thread(slow_reader, strict.port)
     held = strict._server.server_state.connections
     async with asyncio.timeout(PATIENCE_S):
@@ -121,7 +121,7 @@ async def test_R14_connections_without_a_token_that_read_nothing_keep_no_device_
         each.close()
 
 
-async def test_R14_silent_connections_at_full_speed_hold_nobody_up(served: Served) -> None:
+async def test_R14_many_silent_connections_delay_no_other_client(served: Served) -> None:
     going, service = True, served.service
     token = (await service.devices.make_device("desk", "owner")).token
     begun = threading.Event()
@@ -157,7 +157,7 @@ sys.stdin.read()
 """
 
 
-async def test_R14_connections_without_a_token_that_read_one_byte_leave_handles_for_the_owner(
+async def test_R14_connections_without_a_token_that_read_one_byte_do_not_use_up_file_handles(
     tmp_path: Path,
 ) -> None:
     """A real server with 256 file handles, and 400 connections without a token."""

@@ -196,7 +196,7 @@ async def test_R8_who_may_decide_what(tmp_path: Path, role: str, decision: str) 
             assert harness.answers() == {}
 
 
-async def test_R11_an_edit_is_on_the_record_beside_what_was_asked(tmp_path: Path) -> None:
+async def test_R11_an_edit_is_recorded_with_the_original_request(tmp_path: Path) -> None:
     async with ServerHarness(tmp_path) as harness:
         session = await harness.new()
         await harness.say(session, ask(), WAIT)

@@ -441,7 +441,7 @@ BOMBS: dict[str, tuple[list[bytes], set[int]]] = {
 
 @pytest.mark.parametrize("path", ENDPOINTS)
 @pytest.mark.parametrize("name", BOMBS)
-async def test_R14_a_bomb_closes_its_own_socket_and_costs_nobody_else(
+async def test_R14_a_compression_bomb_closes_its_own_socket_and_affects_no_other_client(
     served: Served, name: str, path: str
 ) -> None:
     pieces, codes = BOMBS[name]

@@ -74,7 +74,7 @@ async def test_R5_who_is_at_the_other_end_is_read_from_the_system(served: Served
     assert reader is not None
 
 
-async def test_R5_no_secret_stands_in_a_command_line(served: Served) -> None:
+async def test_R5_no_secret_is_on_a_command_line(served: Served) -> None:
     client = await served.client()
     session = await client.new_session("hello")
     await client.ending(session)

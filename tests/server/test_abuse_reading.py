@@ -59,7 +59,7 @@ async def test_R14_a_newer_search_of_a_device_ends_the_one_before(tmp_path: Path
     assert sum(isinstance(each, Refusal) and each.code == "conflict" for each in ended) >= 4
 
 
-async def test_R14_nobody_waits_for_somebody_elses_searches(tmp_path: Path) -> None:
+async def test_R14_no_client_waits_for_another_clients_searches(tmp_path: Path) -> None:
     """All that is not a search has readers of its own."""
     async with SqliteStore(tmp_path / "data") as store:
         gate = asyncio.Event()
@@ -108,7 +108,7 @@ async def unread(served: Served, token: str, path: str) -> tuple[asyncio.StreamR
     return reader, writer
 
 
-async def test_R14_exports_that_nobody_takes_hold_no_memory_and_no_more_than_a_few_places(
+async def test_R14_exports_that_are_not_read_use_no_memory_and_only_a_few_slots(
     served: Served,
 ) -> None:
     client = await served.client()

@@ -228,7 +228,7 @@ async def test_R11_a_late_answer_meets_no_other_form_with_the_same_id(
 # T-67
 
 
-async def test_R8_what_a_viewer_or_an_approver_types_is_no_draft_of_anybody(
+async def test_R8_what_a_viewer_or_an_approver_types_is_not_stored_as_a_draft(
     tmp_path: Path,
 ) -> None:
     async with ServerHarness(tmp_path) as harness:
@@ -240,7 +240,7 @@ async def test_R8_what_a_viewer_or_an_approver_types_is_no_draft_of_anybody(
         assert await harness.store.drafts(session) == []
 
 
-async def test_R8_a_draft_is_told_to_those_who_may_send_with_its_author(served: Served) -> None:
+async def test_R8_a_draft_is_shown_with_its_author_to_devices_that_may_send(served: Served) -> None:
     owner, laptop = await served.client(), await served.client("operator")
     session = await owner.new_session()
     device_id = (await laptop.hear("welcome"))["device"]

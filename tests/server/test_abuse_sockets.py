@@ -127,7 +127,7 @@ async def test_R8_an_owner_can_revoke_a_device_over_http(served: Served) -> None
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-async def test_R14_one_device_has_so_many_sockets_on_both_endpoints_together(
+async def test_R14_the_socket_limit_of_a_device_counts_both_endpoints_together(
     served: Served, path: str
 ) -> None:
     most = Limits().sockets_per_device
@@ -147,7 +147,7 @@ async def test_R14_one_device_has_so_many_sockets_on_both_endpoints_together(
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-async def test_R14_a_thousand_sockets_of_viewers_leave_places_for_owners(
+async def test_R14_a_thousand_sockets_of_viewers_do_not_keep_owners_out(
     tmp_path: Path, path: str
 ) -> None:
     limits = Limits(sockets=20, sockets_for_owners=4, sockets_per_device=8)
@@ -213,7 +213,7 @@ async def test_R14_messages_that_come_all_at_once_are_carried_out_in_order_and_n
 
 
 @pytest.mark.parametrize("path", ENDPOINTS)
-async def test_R14_what_is_said_just_before_the_end_of_a_connection_counts(
+async def test_R14_messages_just_before_the_end_of_a_connection_count(
     served: Served, path: str
 ) -> None:
     owner = await served.client()

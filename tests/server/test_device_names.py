@@ -17,7 +17,7 @@ async def rename(served: Served, token: str, device: str, name: str) -> tuple[in
     return status, body
 
 
-async def test_B34_a_device_is_renamed_for_everybody_at_once(served: Served) -> None:
+async def test_B34_all_clients_see_the_new_name_of_a_device_immediately(served: Served) -> None:
     owner = await served.client()
     device = (await owner.hear("welcome"))["device"]
     await owner.hear("snapshot", document="lobby")

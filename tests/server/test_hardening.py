@@ -26,6 +26,6 @@ def test_R13_the_servers_memory_and_environment_are_closed_to_others() -> None:
     assert done.stdout.split() == ["1", "True", "0"]
 
 
-def test_R13_whoever_starts_the_server_as_root_is_warned() -> None:
+def test_R13_starting_the_server_as_root_prints_a_warning() -> None:
     assert "root" in warning_as_root(0)
     assert warning_as_root(1000) == ""

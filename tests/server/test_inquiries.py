@@ -74,7 +74,7 @@ async def test_B28_an_answer_that_a_dialog_does_not_know_is_refused(
     assert closed["ok"]
 
 
-async def test_B28_the_cli_is_told_which_dialogs_can_be_shown(served: Served) -> None:
+async def test_B28_the_cli_learns_which_dialogs_can_be_shown(served: Served) -> None:
     client = await served.client()
     await client.ending(await client.new_session("hello"))
     (hello,) = [

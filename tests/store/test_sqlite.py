@@ -91,7 +91,7 @@ async def test_S2_everything_is_there_after_a_restart(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("waits", "level"), [(None, 2), (True, 2), (False, 1)])
-async def test_S40_a_commit_waits_for_the_disk_unless_told_otherwise(
+async def test_S40_a_commit_waits_for_the_disk_by_default(
     folder: Path, waits: bool | None, level: int
 ) -> None:
     opened: list[sqlite3.Connection] = []

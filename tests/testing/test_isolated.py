@@ -47,7 +47,7 @@ def test_the_command_keeps_its_arguments_and_its_exit_code() -> None:
     assert (completed.returncode, completed.stdout) == (7, "['--require', 'a b']\n")
 
 
-def test_a_command_that_is_not_there_is_told() -> None:
+def test_a_missing_command_is_reported() -> None:
     completed = run(isolated_command(["no-such-program"]))
     assert completed.returncode == 127
     assert "cannot run 'no-such-program'" in completed.stderr

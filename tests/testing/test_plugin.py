@@ -160,7 +160,7 @@ def test_a_replay_tells_its_version(replayed_claude: Callable[[Path], Path]) -> 
         assert completed.stdout == f"{version} (Claude Code)\n"
 
 
-def test_a_real_cli_speaks_with_the_scripted_model(
+def test_a_real_cli_uses_the_scripted_model(
     scripted_cli: Callable[..., ScriptedCli],
 ) -> None:
     cli = scripted_cli(reply("From the script."), version="2.1.325")

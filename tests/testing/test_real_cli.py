@@ -223,7 +223,7 @@ def test_versions_compare_as_numbers() -> None:
     assert old.key < (2, 1, 120) < new.key
 
 
-def test_node_is_the_program_itself_and_not_a_script_beside_python() -> None:
+def test_node_is_the_program_itself_and_not_a_python_script() -> None:
     tools = find_node()
     assert tools.node.read_bytes()[:2] != b"#!"
     assert Path(tools.npm[0]).is_absolute()

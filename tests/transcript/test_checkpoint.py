@@ -144,7 +144,7 @@ def test_T131_prompts_that_wait_are_there_with_all_they_hold() -> None:
     assert restored(story.transcript).held == (edited, prompt("two", U2))
 
 
-def test_T132_what_nobody_looks_at_stays_packed() -> None:
+def test_T132_rows_that_are_not_read_stay_packed() -> None:
     story = long_story(PART_ROWS)
     transcript = restored(story.transcript)
     assert transcript.count("items") == packed(transcript) == 2 * PART_ROWS
@@ -158,7 +158,7 @@ def test_T132_what_nobody_looks_at_stays_packed() -> None:
     assert transcript.item_ids[:-1] == story.transcript.item_ids
 
 
-def test_T132_parts_that_nobody_opened_are_kept_again_as_they_are() -> None:
+def test_T132_parts_that_were_not_opened_are_stored_again_unchanged() -> None:
     first = tuple(long_story(PART_ROWS).transcript.checkpoint().parts())
     transcript = Transcript.restored(first)
     transcript.last("items", 1)

@@ -16,7 +16,7 @@ from fairlead.wire.json_text import write
 from tests.wire.recorded import VERSIONS, stdout
 
 
-def test_W43_requests_that_are_still_open_come_beside_the_body_of_a_response() -> None:
+def test_W43_open_requests_come_next_to_the_body_of_a_response() -> None:
     request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "ls"}}
     pending = {"type": "control_request", "request_id": "p1", "request": request}
     dialog = {"request_id": "d1", "request": {"subtype": "request_user_dialog"}}

@@ -457,7 +457,7 @@ def tower() -> list[Any]:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_W56_what_is_not_json_as_it_stands_is_not_written(value: Any) -> None:
+def test_W56_a_value_that_is_not_json_is_not_written(value: Any) -> None:
     messages: list[Input] = [
         Answer(request_id="r", response={"updatedInput": {"deep": [value]}}),
         Request(request_id="r", subtype="mcp_call", fields={"arguments": value}),

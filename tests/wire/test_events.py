@@ -92,7 +92,7 @@ def test_the_names_of_the_cli_become_names_of_python() -> None:
     assert (model.cache_read_input_tokens, model.context_window) == (2, 3)
 
 
-def test_the_words_of_a_content_leave_out_what_is_not_text() -> None:
+def test_the_text_of_a_content_omits_other_blocks() -> None:
     picture = ImageBlock(Source(type="url", url="https://example.org/a.png"))
     assert text_of(None) == ""
     assert text_of("all of it") == "all of it"

@@ -97,7 +97,7 @@ def test_W34_the_lines_of_one_message_share_its_id(version: str, name: str) -> N
 
 
 @every_version
-def test_W35_the_end_of_a_message_is_not_told_on_its_assistant_lines(version: str) -> None:
+def test_W35_the_end_of_a_message_is_not_on_its_assistant_lines(version: str) -> None:
     checked = 0
     for recording in turns(version).values():
         usage_at_start: dict[str, Any] = {}
@@ -113,7 +113,7 @@ def test_W35_the_end_of_a_message_is_not_told_on_its_assistant_lines(version: st
 
 
 @every_version
-def test_W35_the_end_of_a_message_is_told_by_its_message_delta(version: str) -> None:
+def test_W35_the_end_of_a_message_is_in_its_message_delta(version: str) -> None:
     checked = 0
     for name, recording in turns(version).items():
         for message in recording:

@@ -90,7 +90,7 @@ def test_a_bad_field_inside_a_value_of_a_table_falls_back_alone() -> None:
     assert problems[0].startswith("crew.Tom.length: ")
 
 
-def test_a_union_without_a_stand_in_gives_up_the_field_alone() -> None:
+def test_a_union_without_a_fallback_drops_only_the_field() -> None:
     boat, problems = built({"name": "Ida", "first": {"type": "kite"}, "draught": 1})
     assert boat == Boat(name="Ida", draught=1.0)
     assert len(problems) == 1

@@ -78,7 +78,7 @@ def sessions_of(page: Page) -> Any:
     [(), (WELCOME,), (CHALLENGE,), (CHALLENGE, WELCOME), ({"type": "bye", "reason": "x", "again": False},)],
     ids=["nothing", "welcome", "challenge", "both", "bye"],
 )  # fmt: skip
-async def test_R15_an_open_tab_tells_a_squatter_nothing_that_can_be_used(
+async def test_R15_an_open_tab_sends_an_impostor_nothing_usable(
     server_process: ServerProcess, app: AppPage, fake_cli: FakeCli, says: tuple[dict[str, Any], ...]
 ) -> None:
     await app.start("go")
@@ -106,7 +106,7 @@ async def test_R15_an_open_tab_tells_a_squatter_nothing_that_can_be_used(
     assert await app.page.get_by_role("heading", name="Pair this device").count() == 0
 
 
-async def test_R15_a_reload_beside_a_squatter_shows_our_own_page(
+async def test_R15_a_reload_while_an_impostor_listens_shows_the_apps_own_page(
     server_process: ServerProcess, app: AppPage
 ) -> None:
     await app.page.wait_for_function(CONTROLLED)
@@ -121,7 +121,7 @@ async def test_R15_a_reload_beside_a_squatter_shows_our_own_page(
     await expect(sessions_of(app.page)).to_be_visible(timeout=PATIENCE_MS)
 
 
-async def test_R16_what_a_squatters_page_left_behind_does_not_run_in_our_app(
+async def test_R16_what_an_impostors_page_left_behind_does_not_run_in_the_app(
     server_process: ServerProcess, app: AppPage
 ) -> None:
     page = app.page
@@ -155,7 +155,7 @@ async def test_R16_what_a_squatters_page_left_behind_does_not_run_in_our_app(
     assert not await is_impostor_page(page)
 
 
-async def test_R16_a_squatters_worker_is_replaced_by_ours(
+async def test_R16_an_impostors_worker_is_replaced_by_the_apps(
     server_process: ServerProcess, app: AppPage
 ) -> None:
     page = app.page

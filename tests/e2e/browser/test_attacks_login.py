@@ -62,9 +62,7 @@ async def test_R15_no_script_can_read_what_the_device_comes_in_with(
     assert "token" not in stored["texts"]
 
 
-async def test_no_secret_stands_in_any_address(
-    fake_cli_server: AppServer, hostile: Browser
-) -> None:
+async def test_no_secret_is_in_any_address(fake_cli_server: AppServer, hostile: Browser) -> None:
     context = await hostile.new_context()
     addresses = listen(context)
     app = AppPage(fake_cli_server, context, await context.new_page())

@@ -99,7 +99,7 @@ async def test_a_page_elsewhere_changes_nothing_and_reads_nothing(
     assert await pairs(fake_cli_server, code), "the code was used up"
 
 
-async def test_a_rebound_name_is_refused_by_every_door(
+async def test_a_rebound_name_is_refused_by_every_endpoint(
     tmp_path: Path, fake_cli: FakeCli, hostile: Browser
 ) -> None:
     page = await hostile.new_page()

@@ -64,7 +64,7 @@ async def test_a_reload_brings_a_waiting_request_back_and_it_is_answered_once(
     assert [request for request, _ in cli.answers] == ["a"]
 
 
-async def test_who_comes_later_is_told_who_answered(
+async def test_a_later_answer_learns_who_answered(
     fake_cli_server: AppServer, visit: Visit, begin_turn: BeginTurn
 ) -> None:
     app, cli = await begin_turn()

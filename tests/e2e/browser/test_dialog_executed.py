@@ -20,7 +20,7 @@ async def allowed(app: AppPage, cli: FakeCliProcess, request: str) -> Any:
     return answer["updatedInput"]
 
 
-async def test_another_input_under_the_same_tool_use_is_asked_for_anew(
+async def test_another_input_under_the_same_tool_use_is_requested_again(
     begin_turn: BeginTurn,
 ) -> None:
     app, cli = await begin_turn()
@@ -81,7 +81,7 @@ async def test_an_odd_input_runs_as_it_was_shown(begin_turn: BeginTurn) -> None:
         assert await allowed(app, cli, f"odd{at}") == runs
 
 
-async def test_an_edited_command_runs_as_it_stands_in_the_field(begin_turn: BeginTurn) -> None:
+async def test_an_edited_command_runs_exactly_as_edited(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.ask("a", {"command": "make deploy", "timeout": 5, "words": ["a"]})
     await app.decide("Modify…")

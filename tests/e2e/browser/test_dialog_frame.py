@@ -108,7 +108,7 @@ async def test_what_is_asked_for_cannot_draw_over_the_answers(begin_turn: BeginT
     assert await app.page.get_by_role("dialog").count() == 1
 
 
-async def test_our_words_stand_where_no_word_of_the_agent_does(begin_turn: BeginTurn) -> None:
+async def test_text_of_the_app_is_apart_from_text_of_the_agent(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     mine = "QXJ"  # Every word of the agent has it, and none of ours.
     await cli.say(f"{mine} hello")

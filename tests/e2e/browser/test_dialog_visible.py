@@ -60,7 +60,7 @@ FIELDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-async def test_every_hidden_letter_in_every_field_is_a_token(begin_turn: BeginTurn) -> None:
+async def test_every_hidden_character_in_every_field_is_a_token(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     for field, (tool, given) in FIELDS.items():
         await cli.ask(field, given, tool=tool)

@@ -102,7 +102,7 @@ async def finish(cli: FakeCliProcess, text: str) -> None:
     await cli.finish(text)
 
 
-async def test_U54_what_finished_while_nobody_looked_is_unread_on_this_device(
+async def test_U54_a_session_that_finished_unseen_is_unread_on_this_device(
     fake_cli: FakeCli, fake_cli_server: AppServer, visit: Visit
 ) -> None:
     app = await visit(fake_cli_server, role=None)

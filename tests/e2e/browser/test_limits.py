@@ -30,7 +30,7 @@ async def test_U115_the_windows_are_shown_and_each_threshold_is_announced(
     await expect(week).to_have_attribute("aria-valuenow", "40")
 
 
-async def test_U116_a_stopped_session_offers_to_continue_and_can_be_told_not_to(
+async def test_U116_a_stopped_session_offers_to_continue_and_the_user_can_cancel_it(
     begin_turn: BeginTurn,
 ) -> None:
     app, cli = await begin_turn()

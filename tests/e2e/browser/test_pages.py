@@ -189,7 +189,7 @@ async def test_a_key_can_be_changed_taken_over_and_reset(demo: AppServer, visit:
     await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
 
 
-async def test_help_lists_what_the_session_told(demo: AppServer, visit: Visit) -> None:
+async def test_help_lists_what_the_session_reported(demo: AppServer, visit: Visit) -> None:
     app = await worked(demo, visit)
     page = app.page
     await app.more("Commands and tools")
@@ -230,7 +230,7 @@ async def test_the_protocol_shows_both_directions_and_grows(demo: AppServer, vis
     await expect(page.get_by_text(re.compile(r"^2 of [\d,]+ lines$"))).to_be_visible()
 
 
-async def test_a_viewer_is_told_why_the_protocol_is_closed(demo: AppServer, visit: Visit) -> None:
+async def test_a_viewer_sees_why_the_raw_log_is_closed(demo: AppServer, visit: Visit) -> None:
     app = await worked(demo, visit)
     viewer = await visit(demo, role="viewer")
     await viewer.page.goto(f"{demo.base}/s/{app.session}/log")

@@ -153,7 +153,7 @@ async def test_T22_the_corpus_is_as_large_as_it_is_meant_to_be() -> None:
     assert played == set(CORPUS)
 
 
-async def test_T23_a_link_says_where_it_leads_and_tells_nobody_where_one_came_from(
+async def test_T23_a_link_shows_its_target_and_sends_no_referrer(
     begin_turn: BeginTurn,
 ) -> None:
     app, cli = await begin_turn()

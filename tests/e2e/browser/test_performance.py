@@ -159,7 +159,7 @@ async def test_one_block_that_grows_and_grows_never_holds_the_page_up(
     assert result.longest_ms <= TASK_MS
 
 
-async def test_nothing_moves_for_somebody_who_reads_above_while_words_stream(
+async def test_nothing_moves_for_a_user_who_reads_above_while_text_streams(
     flooded: Flooded, visit: Visit
 ) -> None:
     app, session = await _long_talk(flooded, visit)

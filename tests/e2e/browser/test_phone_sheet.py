@@ -203,7 +203,7 @@ async def test_several_come_one_at_a_time(begin_turn: BeginTurn) -> None:
     await expect(app.decision).to_have_count(0)
 
 
-async def test_nobody_is_torn_away_from_their_words(begin_turn: BeginTurn) -> None:
+async def test_a_user_who_is_typing_is_not_interrupted(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(phone=True)
     await app.composer.fill("And then ")
     await cli.ask("a", {"command": "ls"})

@@ -32,7 +32,7 @@ PICTURE = base64.b64decode(
 """One pixel."""
 
 
-async def test_an_answer_streams_while_the_model_still_speaks(real: Real, visit: Visit) -> None:
+async def test_an_answer_streams_while_the_model_writes(real: Real, visit: Visit) -> None:
     gate = Gate()
     there = await real(reply("First half. **Second** half.").but(hold=gate, hold_after=1))
     app = await visit(there.server)

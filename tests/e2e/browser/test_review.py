@@ -200,7 +200,7 @@ async def test_U94_gaps_between_changes_are_filled_one_at_a_time(
     await comment_on(main, "line 10", "An old line.")
 
 
-async def test_U101_the_changes_stand_beside_the_conversation_on_a_wide_screen(
+async def test_U101_the_changes_are_shown_next_to_the_conversation_on_a_wide_screen(
     emulated: Emulated, visit: Visit
 ) -> None:
     server = await reviewed(emulated)

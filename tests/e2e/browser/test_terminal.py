@@ -112,7 +112,7 @@ async def test_U124_an_operator_has_no_terminal(emulated: Emulated, visit: Visit
     await expect(app.page.get_by_role("main")).to_contain_text("only owners have it")
 
 
-async def test_U125_the_end_of_the_shell_is_told_and_another_can_be_started(
+async def test_U125_the_end_of_the_shell_is_reported_and_another_can_be_started(
     emulated: Emulated, visit: Visit
 ) -> None:
     app = await visit(await server_with(emulated))

@@ -168,7 +168,7 @@ async def test_the_keyboard_moves_from_message_to_message_and_its_place_is_not_l
     await expect(row).to_be_in_viewport()
 
 
-async def test_the_end_of_an_answer_is_said_once_and_no_letter_of_it_before(
+async def test_the_end_of_an_answer_is_announced_once_and_nothing_of_it_before(
     begin_turn: BeginTurn,
 ) -> None:
     app, cli = await begin_turn()
@@ -231,7 +231,7 @@ async def test_a_very_long_answer_of_before_shows_its_beginning_until_all_is_wan
     await app.expect_words("The very end.")
 
 
-async def test_right_to_left_words_stand_on_the_right_and_turn_nothing_around(
+async def test_right_to_left_text_is_on_the_right_and_reorders_nothing_else(
     begin_turn: BeginTurn,
 ) -> None:
     app, cli = await begin_turn()
@@ -279,7 +279,7 @@ async def test_a_message_shows_its_time_is_copied_and_forked_from(begin_turn: Be
     await app.expect_copied("Words to keep.")
 
 
-async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(
+async def test_nothing_is_drawn_again_while_an_answer_grows(
     begin_turn: BeginTurn,
 ) -> None:
     app, cli = await begin_turn()
@@ -312,7 +312,7 @@ async def test_nothing_that_was_drawn_is_drawn_anew_while_an_answer_grows(
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-async def test_reading_finding_and_the_list_of_prompts_bar_nobody(
+async def test_reading_finding_and_the_prompt_list_are_accessible(
     begin_turn: BeginTurn, theme: str
 ) -> None:
     app, cli = await begin_turn(theme=theme)

@@ -96,7 +96,7 @@ async def test_E32_an_input_that_does_not_fit_is_refused_in_the_same_words(
 
 
 @EMULATED
-async def test_E23_a_command_that_takes_long_is_told_as_a_task(
+async def test_E23_a_long_command_is_reported_as_a_task(
     side_by_side: SideBySide, cli: RealCli
 ) -> None:
     command = use("Bash", command="sleep 4; echo hi", description="d")
@@ -108,7 +108,9 @@ async def test_E23_a_command_that_takes_long_is_told_as_a_task(
 
 
 @EMULATED
-async def test_E23_a_compaction_asked_for_is_told_alike(side_by_side: SideBySide) -> None:
+async def test_E23_a_requested_compaction_is_reported_in_the_same_way(
+    side_by_side: SideBySide,
+) -> None:
     """But for the words of the summary and its size."""
 
     async def scenario(host: Host) -> Any:

@@ -95,7 +95,9 @@ async def test_E29_a_hook_that_says_continue_false_ends_the_turn(
 
 @EMULATED
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop"])
-async def test_E29_a_hook_that_blocks_is_told_alike(event: str, side_by_side: SideBySide) -> None:
+async def test_E29_a_hook_that_blocks_is_reported_in_the_same_way(
+    event: str, side_by_side: SideBySide
+) -> None:
     def answer(call: int) -> Message:
         blocks = event == "UserPromptSubmit" or call == 1
         return {"decision": "block", "reason": "not yet"} if blocks else {}
@@ -189,7 +191,7 @@ async def test_E30_an_unknown_source_of_settings_is_refused(side_by_side: SideBy
 
 
 @EMULATED
-async def test_E27_a_lone_surrogate_is_told_alike(side_by_side: SideBySide) -> None:
+async def test_E27_a_lone_surrogate_is_reported_in_the_same_way(side_by_side: SideBySide) -> None:
     async def scenario(host: Host) -> Any:
         lines = await host.turn("a\ud800b")
         echoed = [m["message"]["content"] for m in lines if m.get("isReplay")]

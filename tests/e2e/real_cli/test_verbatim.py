@@ -80,7 +80,7 @@ async def test_C34_a_verbatim_prompt_reaches_the_model_word_for_word(harness: Cl
     assert text in user_texts(harness)
 
 
-async def test_C34_ask_is_verbatim_unless_told_otherwise(harness: CliHarness) -> None:
+async def test_C34_ask_is_verbatim_by_default(harness: CliHarness) -> None:
     path = harness.outside("secret.txt", SECRET)
     assert (await ask(f"read @{path}", harness.options())).ok
     assert SECRET not in sent_to_the_model(harness)

@@ -78,7 +78,7 @@ async def test_N16_a_lease_that_was_not_renewed_is_not_held() -> None:
     assert not first.held
 
 
-async def test_N16_who_lost_its_lease_while_it_slept_is_told() -> None:
+async def test_N16_a_node_that_lost_its_lease_while_suspended_is_notified() -> None:
     broker, clock = MemoryBroker(), Clock()
     first, second = lease(broker, "here", clock), lease(broker, "there", clock)
     generation = await first.acquire()

@@ -67,7 +67,7 @@ async def gushing(rude: Rude) -> AsyncIterator[tuple[Session, Taker]]:
         yield live, taker
 
 
-async def test_C31_a_cli_waits_at_its_pipe_while_nobody_takes_what_it_writes(
+async def test_C31_a_cli_waits_at_its_pipe_while_no_reader_takes_its_output(
     gushing: tuple[Session, Taker],
 ) -> None:
     live, taker = gushing

@@ -107,7 +107,7 @@ def test_C6_a_cancel_request_is_never_written() -> None:
         encode({"type": "control_cancel_request", "request_id": "r1"})  # type: ignore[arg-type]
 
 
-def test_C7_a_request_of_an_unknown_kind_is_told_so_that_it_can_be_failed() -> None:
+def test_C7_a_request_of_an_unknown_kind_is_passed_on_so_that_it_can_be_refused() -> None:
     engine = Engine()
     engine.feed(line(type="control_request", request_id="r9", request={"subtype": "new_thing"}))
     (request,) = engine.take_events()

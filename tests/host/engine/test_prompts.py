@@ -88,7 +88,7 @@ def test_C12_a_result_that_names_one_of_several_ends_all_that_had_started() -> N
     assert ends == [PromptState.DONE, PromptState.DONE, PromptState.SENT]
 
 
-def test_C12_of_prompts_that_end_together_the_first_bears_the_cost() -> None:
+def test_C12_of_prompts_that_end_together_the_first_has_the_cost() -> None:
     engine = Engine()
     engine.send(prompt(FIRST))
     engine.send(prompt(SECOND), at_once=True)
@@ -96,7 +96,7 @@ def test_C12_of_prompts_that_end_together_the_first_bears_the_cost() -> None:
     assert costs(engine) == [(FIRST, 0.5), (SECOND, 0.0)]
 
 
-def test_C13_the_cost_of_a_turn_nobody_asked_for_is_charged_to_nobody() -> None:
+def test_C13_the_cost_of_a_turn_without_a_prompt_is_charged_to_no_prompt() -> None:
     engine = Engine()
     engine.feed(INIT + result_of(total_cost_usd=0.5, origin={"kind": "task-notification"}))
     engine.send(prompt(FIRST))
@@ -104,7 +104,7 @@ def test_C13_the_cost_of_a_turn_nobody_asked_for_is_charged_to_nobody() -> None:
     assert costs(engine) == [(FIRST, 0.25)]
 
 
-def test_C13_a_prompt_folded_into_a_turn_nobody_asked_for_ends_with_it() -> None:
+def test_C13_a_prompt_that_joined_a_turn_without_a_prompt_ends_with_it() -> None:
     engine = Engine()
     engine.feed(INIT)
     engine.send(prompt(FIRST), at_once=True)
@@ -112,7 +112,7 @@ def test_C13_a_prompt_folded_into_a_turn_nobody_asked_for_ends_with_it() -> None
     assert engine.prompts.state(FIRST) is PromptState.DONE
 
 
-def test_C13_a_turn_nobody_asked_for_holds_prompts_back_and_ends_none() -> None:
+def test_C13_a_turn_without_a_prompt_delays_prompts_and_ends_none() -> None:
     # CLI-521: background tasks start turns of their own.
     engine = Engine()
     engine.feed(INIT)

@@ -170,7 +170,7 @@ async def test_failures_and_protocol_errors_come_through(shop: Shop) -> None:
     assert (listed_badly["id"], listed_badly["error"]["code"]) == (7, -32602)
 
 
-async def test_pictures_are_not_lost_beside_structured_content(shop: Shop) -> None:
+async def test_images_are_not_lost_next_to_structured_content(shop: Shop) -> None:
     async with bridged(shop.server) as (endpoint, _):
         picture = (await ask(endpoint, call("picture")))["result"]
         both = (await ask(endpoint, call("both")))["result"]

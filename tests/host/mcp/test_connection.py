@@ -159,7 +159,7 @@ async def test_a_server_can_be_handled_directly_and_used_again_after_its_close()
 # the context
 
 
-async def test_a_tool_is_told_what_the_cli_said_about_the_call() -> None:
+async def test_a_tool_gets_the_clis_metadata_of_the_call() -> None:
     who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 
     @tool("about", "tells")

@@ -163,7 +163,7 @@ def test_content_is_sent_as_blocks_without_a_structured_part(
         (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
     ],
 )
-def test_the_type_of_an_image_is_told_from_its_bytes(head: bytes, mime_type: str) -> None:
+def test_the_type_of_an_image_is_read_from_its_bytes(head: bytes, mime_type: str) -> None:
     assert tool_result(head)["content"][0]["mimeType"] == mime_type
 
 

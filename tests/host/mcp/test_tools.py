@@ -133,7 +133,7 @@ def test_annotations_and_meta_are_sent_by_their_wire_names() -> None:
     assert entry["_meta"] == {"a/b": 1}
 
 
-def test_defaults_make_a_parameter_optional_and_are_told() -> None:
+def test_defaults_make_a_parameter_optional_and_are_in_the_schema() -> None:
     @tool("find", "Find")
     def find(
         text: str,
@@ -265,7 +265,7 @@ async def test_an_argument_that_does_not_fit_is_explained(hint: Any, value: Any,
     assert str(caught.value).encode()
 
 
-async def test_all_that_is_wrong_with_a_call_is_told_at_once() -> None:
+async def test_all_errors_of_a_call_are_reported_together() -> None:
     @tool("add", "Add")
     def add(a: float, b: float) -> str:
         return ""

@@ -75,7 +75,7 @@ def test_an_option_becomes_its_flag_on_every_version_that_has_it(
 
 
 @rows
-def test_a_version_without_the_flag_is_told_apart_before_it_dies_of_it(
+def test_a_version_without_the_flag_is_recognized_before_it_fails(
     flag: str, options: Options, values: list[str], since: int
 ) -> None:
     (replaces,) = {item.instead for item in FLAGS if item.name == flag} or {False}
@@ -159,7 +159,7 @@ def test_servers_inside_this_process_are_only_named_in_initialize() -> None:
     assert fields == {"sdkMcpServers": ["here"]}
 
 
-def test_configured_servers_stand_before_the_files() -> None:
+def test_configured_servers_precede_the_files() -> None:
     options = Options(mcp_servers={"a": STDIO}, mcp=McpOptions(config_files=["f.json"]))
     own, file = of_flag(build(options, OLDEST), "--mcp-config")
     assert own == "--mcp-config=private/mcp-servers.json"
@@ -256,7 +256,7 @@ def test_an_extra_field_may_not_replace_one_of_ours(name: str) -> None:
         initialize_fields(Options(extra_initialize={name: 1}), OLDEST)
 
 
-def test_prompts_agents_and_schema_never_stand_on_the_command_line() -> None:
+def test_prompts_agents_and_schema_are_never_on_the_command_line() -> None:
     options = Options(
         prompt=SystemPrompt(text="secret plan", append="--yes"),
         agents=AgentOptions(definitions=AGENTS),
@@ -275,7 +275,7 @@ VISIBLE = {
 """Flags with a private value that some versions take in no other way, and which versions."""
 
 
-def test_C35_no_secret_of_any_option_stands_on_the_command_line() -> None:
+def test_C35_no_secret_of_any_option_is_on_the_command_line() -> None:
     """Every option that can hold a free text or a configuration, on every version."""
     private = Options(
         prompt=SystemPrompt(text=SECRET, append=SECRET),
@@ -368,7 +368,7 @@ def test_no_text_of_the_caller_becomes_another_flag(fields: dict[str, Any]) -> N
 
 
 @given(st.text(min_size=1, max_size=50))
-def test_a_text_that_is_taken_reaches_the_command_line_letter_by_letter(text: str) -> None:
+def test_an_accepted_text_reaches_the_command_line_unchanged(text: str) -> None:
     try:
         options = Options(agents=AgentOptions(subagent_prompt=text))
     except OptionError:

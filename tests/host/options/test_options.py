@@ -323,9 +323,7 @@ def test_a_wrong_value_is_refused_by_name(fields: dict[str, Any], option: str, t
 
 
 @pytest.mark.parametrize(("fields", "option", "text"), CONTRADICTIONS, ids=row_id)
-def test_options_that_cannot_stand_together_are_refused(
-    fields: dict[str, Any], option: str, text: str
-) -> None:
+def test_conflicting_options_are_refused(fields: dict[str, Any], option: str, text: str) -> None:
     with pytest.raises(OptionError) as refusal:
         make(**fields)
     assert refusal.value.option == option

@@ -111,7 +111,7 @@ async def test_C35_a_session_has_its_files_while_it_lives(rude: Rude) -> None:
     assert not list(private_base().glob("session-*"))
 
 
-async def test_C35_the_files_go_when_the_cli_ends_though_nobody_closes_the_session(
+async def test_C35_the_files_are_deleted_when_the_cli_ends_even_if_the_session_is_not_closed(
     rude: Rude,
 ) -> None:
     agent = rude("die")

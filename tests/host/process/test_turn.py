@@ -71,7 +71,7 @@ async def test_C37_a_turn_that_owes_no_structured_output_is_ok(rude: Rude) -> No
         assert (turn.ok, turn.errors) == (True, ())
 
 
-async def test_C38_an_interrupted_turn_has_the_words_said_so_far(rude: Rude) -> None:
+async def test_C38_an_interrupted_turn_has_the_text_so_far(rude: Rude) -> None:
     async with Session(options(rude("say-and-wait"))) as session:
         turn = await session.send("go")
         assert turn.text == ""
@@ -135,7 +135,7 @@ async def test_C40_the_text_stream_gives_each_text_once(rude: Rude) -> None:
 # Readers
 
 
-async def test_C41_a_reader_that_nobody_holds_collects_nothing(rude: Rude) -> None:
+async def test_C41_a_reader_without_references_collects_nothing(rude: Rude) -> None:
     async with Session(options(rude("flood"))) as session:
         turn = await session.send("3")
         async for message in session.messages():

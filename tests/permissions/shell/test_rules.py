@@ -67,12 +67,12 @@ def test_P4_a_prefix_of_two_words_is_not_fooled_by_quotes() -> None:
         (r"kubectl get \*", "kubectl get pods", ASK),
     ],
 )
-def test_P5_a_star_stands_for_any_words(rule: str, command: str, expected: Behaviour) -> None:
+def test_P5_a_star_matches_any_words(rule: str, command: str, expected: Behaviour) -> None:
     assert says(command, RuleBook.of(allow=[f"Bash({rule})"])) is expected
 
 
 @pytest.mark.parametrize(("family", "expected"), [(CURRENT, ALLOW), (CLASSIC, ASK)])
-def test_P5_a_last_star_stands_for_no_words_only_in_newer_versions(
+def test_P5_a_last_star_matches_no_words_only_in_newer_versions(
     family: Family, expected: Behaviour
 ) -> None:
     assert says("npm run", RuleBook.of(allow=["Bash(npm run *)"]), place(family)) is expected
@@ -316,11 +316,11 @@ def test_P11_an_exact_rule_does_not_reach_behind_xargs() -> None:
 @pytest.mark.parametrize(
     "command", ["eval foo", "exec foo", "source x", ". x", "trap foo EXIT", "alias a=b", "let x=1"]
 )
-def test_P15_no_rule_speaks_for_what_runs_its_arguments(command: str) -> None:
+def test_P15_no_rule_allows_a_command_that_runs_its_arguments(command: str) -> None:
     assert says(command, RuleBook.of(allow=[f"Bash({command.split()[0]}:*)"])) is ASK
 
 
-def test_P15_no_rule_speaks_for_find_that_acts() -> None:
+def test_P15_no_rule_allows_a_find_that_acts() -> None:
     book = RuleBook.of(allow=["Bash(find:*)"])
     assert says("find . -name x", book) is ALLOW
     assert says("find . -delete", book) is ASK

@@ -56,7 +56,7 @@ async def test_B41_an_owner_sees_who_asks_to_join_and_lets_it_in(served: Served)
     assert await waiting(served, owner) == []
 
 
-async def test_B41_a_token_at_the_door_opens_nothing(served: Served) -> None:
+async def test_B41_a_pending_devices_token_gives_no_access(served: Served) -> None:
     owner, pairing = await at_the_door(served, "owner")
     here = {"authorization": f"Bearer {pairing['token']}"}
     assert (await served.http("/api/sessions", **here))[0] == 401
@@ -92,7 +92,7 @@ async def test_B41_of_two_owners_one_lets_it_in(served: Served) -> None:
     assert (await post(served, "/api/pair", {"token": pairing["token"]}))[0] == 200
 
 
-async def test_B41_nobody_waits_for_ever_and_not_too_many_wait(tmp_path: Path) -> None:
+async def test_B41_pending_devices_expire_and_their_number_is_limited(tmp_path: Path) -> None:
     now = [1_000.0]
     async with SqliteStore(tmp_path / "data") as store:
         clock = lambda: now[0]  # noqa: E731

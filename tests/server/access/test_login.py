@@ -202,7 +202,7 @@ def has_ipv6() -> bool:
     )
 
 
-def test_R1_nobody_else_can_stand_at_the_other_loopback_address() -> None:
+def test_R1_no_other_program_can_listen_at_the_other_loopback_address() -> None:
     if not has_ipv6():
         return  # There is no other address.
     mine = listen("127.0.0.1", 0, 8)

@@ -54,7 +54,7 @@ async def test_B21_approve_reject_and_answer(served: Served) -> None:
     assert (await client.hear("result"))["subtype"] == "success"
 
 
-async def test_B21_of_two_requests_about_one_call_an_answer_means_the_one_that_was_told(
+async def test_B21_of_two_requests_about_one_call_an_answer_is_for_the_one_that_was_shown(
     served: Served,
 ) -> None:
     client = await bridge(served)
@@ -124,7 +124,7 @@ async def test_B23_an_unknown_message_leaves_the_socket_open(served: Served, tex
     await started(client)
 
 
-async def test_B23_a_missing_field_is_told(served: Served) -> None:
+async def test_B23_a_missing_field_is_reported(served: Served) -> None:
     client = await bridge(served)
     await client.say(type="start")
     assert "projectPath" in (await client.hear("error"))["message"]

@@ -207,7 +207,7 @@ async def test_B46_an_old_session_of_many_items_has_all_of_them(served: Served) 
 
 
 @pytest.mark.parametrize("words", ["done", "", "used"])
-async def test_B46_a_text_is_told_whatever_its_words_are(served: Served, words: str) -> None:
+async def test_B46_a_text_is_reported_whatever_it_contains(served: Served, words: str) -> None:
     client = await bridge(served)
     await started(client)
     await client.say(type="input", text=json.dumps([{"say": words}, {"say": "after"}]))

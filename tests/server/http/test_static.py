@@ -46,7 +46,7 @@ async def test_B31_only_hashed_files_are_kept(
     assert answer.headers["cache-control"] == keep
 
 
-async def test_B31_the_page_is_asked_for_anew_for_every_address_of_the_app(
+async def test_B31_the_page_is_requested_again_for_every_address_of_the_app(
     files: StaticFiles,
 ) -> None:
     for name in ("s/0a1b", "inbox"):

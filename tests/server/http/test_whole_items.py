@@ -38,7 +38,9 @@ async def test_B38_an_item_is_given_as_a_whole(served: Served) -> None:
     assert "cut" not in whole
 
 
-async def test_B38_a_viewer_may_read_it_and_nobody_without_a_token(served: Served) -> None:
+async def test_B38_a_viewer_can_read_it_and_a_request_without_a_token_cannot(
+    served: Served,
+) -> None:
     owner = await served.client()
     session = await owner.new_session([{"say": "short"}])
     item = await long_answer(owner, session)

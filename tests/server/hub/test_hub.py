@@ -81,7 +81,7 @@ def test_a_client_that_comes_back_gets_exactly_what_it_missed_as_one_merged_mess
     ]
 
 
-def test_a_client_that_is_up_to_date_is_told_so_with_an_empty_step() -> None:
+def test_a_client_that_is_up_to_date_gets_an_empty_step() -> None:
     plain = PlainDocument(1)
     hub = hub_with(plain)
     letters(hub, plain, 3)
@@ -348,7 +348,7 @@ def test_too_many_documents_are_refused() -> None:
     assert isinstance(hub.subscribe("x", "c")[0], Snapshot)
 
 
-def test_dropped_clients_leave_nothing_behind() -> None:
+def test_nothing_remains_of_dropped_clients() -> None:
     plain = PlainDocument(1)
     hub = hub_with(plain)
     for n in range(50):
@@ -401,7 +401,7 @@ def test_random_changes_through_small_limits_end_equal() -> None:
     assert hub_client.snapshots > 1
 
 
-def test_new_items_in_the_place_of_all_begin_everybody_anew() -> None:
+def test_replacing_all_items_sends_every_client_a_new_snapshot() -> None:
     plain = PlainDocument(50)
     hub = hub_with(plain)
     hub_client = HubClient(hub, "c", DOCUMENT, 10)

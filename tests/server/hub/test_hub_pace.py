@@ -75,7 +75,7 @@ def test_a_calm_document_says_when_it_will_tell_what_waits() -> None:
     assert hub.next_due() == pytest.approx(11.0)
 
 
-def test_somebody_who_is_drained_for_something_else_waits_for_the_calm_document_too() -> None:
+def test_a_client_drained_for_another_document_still_waits_for_a_throttled_one() -> None:
     hub, board = with_followers()
     plain = PlainDocument(1)
     hub.attach(TALK, plain, seq=0, epoch="e", item_ids=plain.ids)
@@ -110,7 +110,7 @@ def test_a_calm_document_of_many_bytes_for_many_rests_longer() -> None:
     assert set(drained(hub, 15.0)) == {"a", "b"}
 
 
-def test_who_follows_anew_gets_a_calm_document_at_once() -> None:
+def test_a_new_follower_gets_a_throttled_document_immediately() -> None:
     hub, board = with_followers()
     board.change()
     drained(hub, 10.0)
@@ -120,7 +120,7 @@ def test_who_follows_anew_gets_a_calm_document_at_once() -> None:
     assert snapshot.seq == 2  # type: ignore[union-attr]
 
 
-def test_nobody_is_woken_for_a_document_that_nobody_follows() -> None:
+def test_no_client_is_woken_for_a_document_without_followers() -> None:
     hub = Hub()
     woken: list[str] = []
     hub.on_ready = lambda: woken.append("ready")
@@ -148,7 +148,7 @@ def test_what_waits_for_an_answer_is_urgent_for_its_followers_alone() -> None:
     assert calls == ["urgent"]
 
 
-def test_an_ack_of_somebody_who_keeps_up_wakes_nobody() -> None:
+def test_an_ack_of_a_client_that_keeps_up_wakes_no_other() -> None:
     plain = PlainDocument(1)
     hub = Hub(Limits(unacked_bytes=500))
     hub.attach(TALK, plain, seq=0, epoch="e", item_ids=plain.ids)

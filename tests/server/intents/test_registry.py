@@ -143,7 +143,7 @@ async def test_a_role_may_do_what_it_may_and_nothing_else(
         assert not harness.told()
 
 
-async def test_a_role_that_nobody_knows_may_do_nothing(tmp_path: Path) -> None:
+async def test_an_unknown_role_may_do_nothing(tmp_path: Path) -> None:
     async with ServerHarness(tmp_path) as harness:
         result = await harness.act(KeepDraft(session="x", text=""), device("emperor", "x"))
         assert result.code == "forbidden"
@@ -430,7 +430,7 @@ async def test_busy_sessions_are_never_ended_for_others(tmp_path: Path) -> None:
         assert result.code == "too_many"
 
 
-async def test_an_idle_session_that_nobody_looks_at_is_ended_and_resumes_by_itself(
+async def test_an_idle_session_without_viewers_is_ended_and_resumes_by_itself(
     tmp_path: Path,
 ) -> None:
     now = [1_000.0]
@@ -450,7 +450,7 @@ async def test_an_idle_session_that_nobody_looks_at_is_ended_and_resumes_by_itse
         assert f"--resume={live.transcript.session.id}" in harness.told("argv")[1]["argv"]
 
 
-async def test_transcripts_that_nobody_needs_are_let_go_and_come_back(tmp_path: Path) -> None:
+async def test_unused_transcripts_are_unloaded_and_loaded_again(tmp_path: Path) -> None:
     async with ServerHarness(tmp_path, limits=Limits(transcripts_loaded=1)) as harness:
         sessions = []
         for text in ("one", "two", "three"):

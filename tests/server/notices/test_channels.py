@@ -253,7 +253,7 @@ async def test_B128_a_failing_channel_is_tried_again_later_and_says_so(
     assert (await phone.call("/api/channels/test", {"id": channel["id"]}))[0] == 404
 
 
-async def test_B128_what_a_service_refuses_is_given_up_and_said(
+async def test_B128_a_notice_that_a_service_refuses_is_dropped_and_reported(
     phone: Phone, receiver: HttpReceiver
 ) -> None:
     receiver.answer = lambda: "401 Unauthorized"
@@ -333,7 +333,7 @@ async def test_without_apprise_the_answer_says_how_to_install_it(
         *("[safe](https://evil.example)", "<https://evil.example|safe>", "[safe][1]"),
     ],
 )
-def test_B125_words_of_a_model_call_nobody_and_hide_no_link(text: str) -> None:
+def test_B125_text_of_a_model_mentions_no_user_and_hides_no_link(text: str) -> None:
     title, body = message_of(approval(title=text, subject=text), "command", "https://x/s/1")
     for shown in (title, body.partition("\n")[0]):
         assert text not in shown

@@ -48,7 +48,7 @@ def test_B73_lines_that_are_reported_as_the_same_are_the_same(
 
 
 @given(LINES, LINES, LINES, st.data())
-def test_B73_an_insertion_and_a_removal_elsewhere_leave_the_lines_alone(
+def test_B73_an_insertion_or_removal_elsewhere_does_not_change_the_lines(
     head: list[str], block: list[str], tail: list[str], data: st.DataObject
 ) -> None:
     marked = ["start", *block, "end"]

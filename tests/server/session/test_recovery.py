@@ -328,7 +328,9 @@ async def stopped_session(harness: ServerHarness) -> tuple[str, str]:
     return session, str(live.transcript.session.id)
 
 
-async def test_a_session_whose_file_is_gone_is_not_resumed_but_offered_anew(tmp_path: Path) -> None:
+async def test_a_session_whose_file_is_gone_is_not_resumed_but_a_new_one_is_offered(
+    tmp_path: Path,
+) -> None:
     async with ServerHarness(tmp_path, cli=True) as harness:
         session, _ = await stopped_session(harness)
         result = await harness.act(Resume(session=session))
@@ -408,7 +410,7 @@ async def test_a_session_that_worked_elsewhere_can_be_repaired(tmp_path: Path) -
         assert harness.lobby("sessions")[session]["cwd"] == str(other)
 
 
-async def test_a_folder_that_is_gone_is_said_so(tmp_path: Path) -> None:
+async def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     async with ServerHarness(tmp_path, cli=True) as harness:
         session, cli_id = await stopped_session(harness)
         cli_file(harness, cli_id, str(harness.project))

@@ -35,7 +35,7 @@ DENY_RULE = {**RULE, "behavior": "deny"}
 REMOVE_RULE = {**RULE, "type": "removeRules", "behavior": "deny"}
 
 
-async def test_an_allow_runs_what_was_asked_and_everybody_is_told_by_whom(tmp_path: Path) -> None:
+async def test_an_allow_runs_the_request_and_all_clients_see_who_allowed_it(tmp_path: Path) -> None:
     async with ServerHarness(tmp_path) as harness:
         session, row = await asked(harness)
         assert list(harness.lobby("inbox")) == [f"{session}:ask-1"]
@@ -312,7 +312,7 @@ async def test_ten_requests_are_answered_in_any_order(tmp_path: Path) -> None:
             assert harness.answers()[f"ask-{n}"]["updatedInput"] == {"command": f"c{n}"}
 
 
-async def test_an_interrupt_ends_a_request_for_everybody(tmp_path: Path) -> None:
+async def test_an_interrupt_ends_a_request_for_all_clients(tmp_path: Path) -> None:
     async with ServerHarness(tmp_path) as harness:
         session, row = await asked(harness)
         hub_client = await harness.hub_client(LOBBY)
@@ -326,7 +326,7 @@ async def test_an_interrupt_ends_a_request_for_everybody(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("stop", [Interrupt, Stop])
-async def test_whoever_was_asked_is_told_who_stopped_it(tmp_path: Path, stop: Any) -> None:
+async def test_clients_with_an_open_request_see_who_stopped_it(tmp_path: Path, stop: Any) -> None:
     async with ServerHarness(tmp_path) as harness:
         session, row = await asked(harness)
         assert (await harness.act(stop(session=session), OPERATOR)).ok

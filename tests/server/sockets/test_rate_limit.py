@@ -15,7 +15,7 @@ def test_a_burst_passes_and_what_is_more_waits_its_turn() -> None:
     assert allowance.take(10.0) == 0.0
 
 
-async def test_R14_who_says_too_much_at_once_is_heard_later_and_answered_all_the_same(
+async def test_R14_a_client_that_sends_too_much_is_throttled_and_still_answered(
     served: Served,
 ) -> None:
     client = await served.client()

@@ -178,7 +178,7 @@ async def test_B8_a_decision_about_another_input_is_refused(served: Served) -> N
     assert (await client.ending(session))["outcome"] == "success"
 
 
-async def test_B9_the_second_answer_is_told_who_was_first(served: Served) -> None:
+async def test_B9_the_second_answer_learns_who_answered_first(served: Served) -> None:
     first, second = await served.client(), await served.client("approver")
     session = await first.new_session([ASK, {"wait": 1}])
     row = await first.pending(session)

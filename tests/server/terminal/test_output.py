@@ -57,7 +57,7 @@ def test_B111_a_client_gets_a_window_and_then_must_acknowledge() -> None:
     assert viewer.next() is not None
 
 
-def test_B111_a_client_is_told_how_much_it_missed() -> None:
+def test_B111_a_client_learns_how_much_it_missed() -> None:
     buffer = Scrollback(1_000)
     viewer = Viewer(buffer, 0)
     buffer.add(b"x" * 5_000)

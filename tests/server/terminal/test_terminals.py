@@ -237,7 +237,7 @@ async def test_B111_yes_leaves_the_server_responsive_and_ctrl_c_works(
     await screen.run("echo after$((40+2))", "after42\r\n")
 
 
-async def test_B111_input_that_nobody_reads_is_refused(with_terminals: Served) -> None:
+async def test_B111_input_that_the_program_does_not_read_is_refused(with_terminals: Served) -> None:
     client = await with_terminals.client()
     screen = await open_terminal(client, await client.new_session())
     await screen.run("stty raw -echo; echo wait$((40+2)); sleep 600", "wait42")

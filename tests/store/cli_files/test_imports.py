@@ -279,7 +279,7 @@ async def test_S37_a_session_that_is_being_written_is_followed(projects: Path) -
     assert len(rest) <= 1
 
 
-async def test_S37_reading_and_following_leave_every_file_as_it_was(projects: Path) -> None:
+async def test_S37_reading_and_following_change_no_file(projects: Path) -> None:
     session = lay_out(projects, "2.1.325/subagent")
     before = looks(projects)
     sessions = CliSessions(projects)

@@ -245,7 +245,7 @@ async def test_S14_a_changed_byte_never_gives_a_wrong_event(crashed: Path, tmp_p
 
 
 @pytest.mark.parametrize("damage", ["no database at all", "a page of noise"])
-async def test_S15_a_new_database_is_started_beside_a_damaged_one(
+async def test_S15_a_new_database_is_started_next_to_a_damaged_one(
     crashed: Path, damage: str
 ) -> None:
     async with SqliteStore(crashed) as store:

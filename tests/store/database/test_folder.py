@@ -20,7 +20,9 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-async def test_S21_a_second_store_is_refused_and_told_who_has_the_folder(folder: Path) -> None:
+async def test_S21_a_second_store_is_refused_with_the_process_that_has_the_folder(
+    folder: Path,
+) -> None:
     holder = programs.start("hold_folder", folder)
     assert holder.stdout is not None
     assert await asyncio.to_thread(holder.stdout.readline) == "claimed\n"
@@ -109,7 +111,7 @@ async def test_S23_a_refusal_lets_go_of_the_folder(folder: Path) -> None:
         assert store.state.ok
 
 
-def test_S23_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_S23_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     foreign = Path("/")
     if os.geteuid() == 0:
         foreign = tmp_path / "foreign"

@@ -167,7 +167,7 @@ def test_T120_a_prompt_that_was_folded_into_a_turn_stays_in_it() -> None:
     assert (folded.state, folded.into) == ("merged", "1")
 
 
-def test_T120_the_end_of_a_background_task_begins_a_turn_that_nobody_asked_for() -> None:
+def test_T120_the_end_of_a_background_task_begins_a_turn_without_a_prompt() -> None:
     note = "<task-notification><task-id>b1</task-id><status>completed</status><result>ok</result></task-notification>"
     records = [
         user("1", None, "one"),

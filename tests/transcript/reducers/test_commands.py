@@ -51,7 +51,7 @@ def test_T54_and_so_is_a_line_of_its_own() -> None:
     assert story.shown() == ["command Total"]
 
 
-def test_T55_an_answer_that_stands_only_in_the_result_is_shown() -> None:
+def test_T55_an_answer_that_is_only_in_the_result_is_shown() -> None:
     story = Story().host(prompt("/foo")).cli(init("2.1.38"), result("Unknown skill: foo"))
     assert story.shown() == ["prompt /foo", "command Unknown skill: foo"]
 

@@ -81,7 +81,7 @@ def test_T71_the_help_of_a_cli_is_noise() -> None:
     assert item.text.startswith("Usage: claude")
 
 
-def test_T72_signs_of_life_leave_no_item() -> None:
+def test_T72_keepalive_lines_create_no_item() -> None:
     story = Story().cli(
         {"type": "keep_alive"},
         {"type": "transcript_mirror", "filePath": "f", "entries": []},

@@ -52,7 +52,7 @@ def test_T58_so_are_the_rarer_ones(subtype: str, fields: dict[str, Any], kind: s
     assert len(story.notices(kind)) == 1
 
 
-def test_T58_a_sign_in_is_told() -> None:
+def test_T58_a_sign_in_is_reported() -> None:
     line = {"type": "auth_status", "uuid": fresh(), "isAuthenticating": True, "output": ["open it"]}
     (notice,) = Story().cli(line).notices("auth")
     assert notice.text == "open it"
@@ -83,7 +83,7 @@ def test_T59_the_tries_of_one_request_are_one_notice_with_a_countdown() -> None:
     assert (notice.data["over"], notice.data["until"]) == (True, None)
 
 
-def test_T59_the_next_request_counts_anew() -> None:
+def test_T59_the_next_request_counts_from_zero() -> None:
     story = Story().cli(init(), retry(1), message_start(), retry(1))
     assert [entry.data["over"] for entry in story.notices("retry")] == [True, False]
 
@@ -113,7 +113,7 @@ def test_T61_a_hook_is_one_notice_from_start_to_end() -> None:
     )  # fmt: skip
 
 
-def test_T61_the_end_of_a_hook_nobody_saw_start_is_shown() -> None:
+def test_T61_the_end_of_a_hook_without_a_start_is_shown() -> None:
     story = Story().cli(system("hook_response", hook_id="h", outcome="success", stdout="out"))
     (notice,) = story.notices("hook")
     assert notice.data["output"] == "out"
@@ -127,7 +127,7 @@ def test_T62_a_compaction_tells_its_tokens() -> None:
     assert (notice.data["pre_tokens"], notice.data["post_tokens"]) == (900, 100)
 
 
-def test_T62_a_failed_compaction_is_told() -> None:
+def test_T62_a_failed_compaction_is_reported() -> None:
     story = Story().cli(init(), system("status", status=None, compact_error="too short"))
     (notice,) = story.notices("compaction")
     assert (notice.text, notice.data["failed"]) == ("too short", True)
@@ -141,7 +141,7 @@ def test_T62_the_summary_after_it_is_no_prompt() -> None:
 
 
 @pytest.mark.parametrize("subtype", ["model_fallback", "model_refusal_no_fallback"])
-def test_T63_another_model_is_told(subtype: str) -> None:
+def test_T63_a_change_of_model_is_reported(subtype: str) -> None:
     line = system(subtype, original_model="a", fallback_model="b", content="switched")
     (notice,) = Story().cli(init(), line).notices("fallback")
     assert (notice.text, notice.data["from"]) == ("switched", "a")
@@ -154,7 +154,7 @@ def test_T64_an_interruption_is_a_notice(version: str) -> None:
     assert notices.count("interrupted") == 1
 
 
-def test_T65_a_cleared_conversation_is_told_after_the_command_that_did_it() -> None:
+def test_T65_a_cleared_conversation_is_reported_after_its_command() -> None:
     reset = {"type": "conversation_reset", "uuid": fresh(), "trigger": "clear"}
     story = Story().host(prompt("/clear")).cli(reset, init(session_id="s-2"), result(""))
     assert story.shown() == ["prompt /clear", "notice reset"]
@@ -173,7 +173,7 @@ def test_T65_a_new_process_with_another_id_is_no_reset() -> None:
     assert story.notices("reset") == []
 
 
-def test_T66_a_resumed_session_is_told() -> None:
+def test_T66_a_resumed_session_is_reported() -> None:
     story = Story().host(ProcessStarted()).cli(init(), result()).host(ProcessStarted(resumed="s-1"))
     (notice,) = story.notices("resumed")
     assert notice.data["session"] == "s-1"

@@ -103,7 +103,7 @@ def test_T43_a_call_that_an_interrupt_stopped_is_interrupted() -> None:
 
 @pytest.mark.parametrize("name", ["interrupt_permission", "perm_deny_interrupt"])
 @pytest.mark.parametrize("version", ["2.1.29", "2.1.38", "2.1.325"])
-def test_T43_a_denial_and_an_interruption_are_told_apart(name: str, version: str) -> None:
+def test_T43_a_denial_and_an_interruption_are_distinguished(name: str, version: str) -> None:
     transcript = fold(stream(f"{version}/{name}"))
     (tool,) = (item for item in transcript.items if isinstance(item, ToolItem))
     assert tool.state == ("denied" if name == "perm_deny_interrupt" else "interrupted")
@@ -149,12 +149,12 @@ def test_T45_pictures_in_a_result_are_kept_apart() -> None:
     assert tool.images[0]["source"]["data"] == "A"
 
 
-def test_T46_a_result_for_a_call_nobody_saw_makes_the_call() -> None:
+def test_T46_a_result_for_an_unknown_call_creates_the_call() -> None:
     story = Story().cli(init(), gives("found", "tool-9"))
     assert (story.tool("tool-9").state, story.tool("tool-9").result) == ("done", "found")
 
 
-def test_T46_a_request_for_a_call_nobody_saw_makes_the_call() -> None:
+def test_T46_a_request_for_an_unknown_call_creates_the_call() -> None:
     story = Story().cli(init(), asks(), calls())
     assert story.shown() == ["tool Bash awaiting"]
 

@@ -67,7 +67,9 @@ KINDS: list[tuple[str, Line]] = [
 
 
 @pytest.mark.parametrize(("kind", "line"), KINDS, ids=[kind for kind, _ in KINDS])
-def test_T82_questions_plans_elicitations_and_dialogs_are_told_apart(kind: str, line: Line) -> None:
+def test_T82_questions_plans_elicitations_and_dialogs_are_distinguished(
+    kind: str, line: Line
+) -> None:
     story = Story().cli(init(), line)
     assert [request.kind for request in story.pending()] == [kind]
     assert story.state == "awaiting_approval"
@@ -121,7 +123,7 @@ def test_T83_a_call_that_is_asked_about_twice_waits_for_both_answers(
 
 
 @pytest.mark.parametrize(("state", "answer"), [("running", allow), ("denied", deny)])
-def test_T83_a_call_goes_by_the_answer_when_its_other_request_is_withdrawn(
+def test_T83_a_call_keeps_its_answer_when_its_other_request_is_withdrawn(
     state: str, answer: Any
 ) -> None:
     story = Story().cli(init(), calls(), asks(), asks(request_id="again"))
@@ -194,7 +196,7 @@ def test_T86_also_where_each_is_a_whole_line() -> None:
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_T87_who_decided_is_known_told_before_or_after(first: bool) -> None:
+def test_T87_who_decided_is_known_whether_reported_before_or_after(first: bool) -> None:
     story = Story().cli(init(), calls(), asks())
     fact = Decided("asked", "Ada")
     if first:
@@ -257,7 +259,7 @@ def test_T137_the_words_of_a_plan_can_come_later() -> None:
     assert request.details["plan"] == "# First\nthen"
 
 
-def test_T137_a_plan_that_nobody_waits_for_changes_nothing() -> None:
+def test_T137_a_plan_without_a_request_changes_nothing() -> None:
     story = Story().cli(init()).host(PlanShown("nobody", "# Plan"))
     assert story.pending() == ()
 

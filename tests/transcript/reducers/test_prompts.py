@@ -154,7 +154,7 @@ def test_T26_an_echo_gives_a_prompt_without_a_uuid_the_one_the_cli_made() -> Non
     assert (item.id, item.uuid, item.state) == ("prompt-1", own, "started")
 
 
-def test_T26_an_echo_of_a_prompt_nobody_saw_shows_it() -> None:
+def test_T26_an_echo_of_an_unknown_prompt_shows_it() -> None:
     own = fresh()
     story = Story().cli(init(OLD), replay("from elsewhere", own))
     assert story.prompts() == ["from elsewhere started"]
@@ -233,7 +233,7 @@ def test_T29_an_echoed_command_reads_as_it_was_typed() -> None:
     assert story.prompts() == ["/model haiku started"]
 
 
-def test_T30_the_prompt_of_a_subagent_stands_under_its_tool() -> None:
+def test_T30_the_prompt_of_a_subagent_is_shown_under_its_tool() -> None:
     story = Story().cli(init(), calls("Task"), user("do it", parent_tool_use_id="tool-1"))
     item = story.items()[-1]
     assert isinstance(item, PromptItem)
@@ -241,7 +241,7 @@ def test_T30_the_prompt_of_a_subagent_stands_under_its_tool() -> None:
     assert story.turns()[0].prompts == ()
 
 
-def test_T31_what_another_host_wrote_and_nobody_knows_is_kept() -> None:
+def test_T31_unknown_lines_of_another_host_are_kept() -> None:
     story = Story().host(UnknownInput(raw=b'{"type":"frobnicate"}', problem="unknown"))
     story.host(UnknownInput(raw=b"not json", problem="not JSON"))
     assert story.shown() == ["unknown frobnicate", "unknown "]

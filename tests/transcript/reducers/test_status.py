@@ -120,7 +120,7 @@ def test_T109_a_result_that_announces_more_turns_leaves_the_cli_running() -> Non
     assert story.state == "thinking"
 
 
-def test_T109_a_prompt_that_the_host_holds_keeps_nobody_busy() -> None:
+def test_T109_a_prompt_that_the_host_holds_does_not_make_the_session_busy() -> None:
     story = began().cli(result()).host(PromptHeld(prompt("later")))
     assert (story.state, story.transcript.status.waiting) == ("idle", 1)
 
@@ -137,7 +137,7 @@ EXITS: list[tuple[str, Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("state", "before", "exit"), EXITS)
-def test_T110_how_a_process_ended_is_told_by_what_came_before(
+def test_T110_how_a_process_ended_is_derived_from_earlier_events(
     state: str, before: str | None, exit: dict[str, Any]
 ) -> None:
     story = Story().host(ProcessStarted(), prompt())

@@ -143,7 +143,7 @@ def test_T37_two_conversations_stream_at_once() -> None:
     assert story.item("sub/0").parent == "tool-1"
 
 
-def test_T38_events_and_deltas_nobody_knows_change_nothing() -> None:
+def test_T38_unknown_events_and_deltas_change_nothing() -> None:
     story = Story().cli(init(), message_start(), block_start(), delta("a"))
     before = story.shown()
     story.cli(

@@ -95,7 +95,7 @@ OUTCOMES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "outcome"), OUTCOMES)
-def test_T76_the_ends_of_a_turn_are_told_apart(fields: dict[str, Any], outcome: str) -> None:
+def test_T76_the_ends_of_a_turn_are_distinguished(fields: dict[str, Any], outcome: str) -> None:
     story = Story().host(prompt("go")).cli(init(), result(**fields))
     assert story.turns()[0].outcome == outcome
 

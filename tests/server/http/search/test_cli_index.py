@@ -79,7 +79,7 @@ async def test_the_servers_own_sessions_are_left_out(tmp_path: Path) -> None:
         assert await index(store, tmp_path, own=lambda: {ID}) == 0
 
 
-async def test_notes_that_cannot_be_read_begin_anew(tmp_path: Path) -> None:
+async def test_unreadable_notes_are_rebuilt(tmp_path: Path) -> None:
     write(tmp_path / "projects", "again")
     async with SqliteStore(tmp_path / "data") as store:
         assert await index(store, tmp_path) == 1

@@ -94,7 +94,7 @@ async def test_B39_the_search_index_tells_its_progress(tmp_path: Path) -> None:
     assert reported == [(number, count) for number in range(1, count + 1)]
 
 
-async def test_B39_the_first_list_tells_its_progress_to_everybody(tmp_path: Path) -> None:
+async def test_B39_all_clients_see_the_progress_of_the_first_list(tmp_path: Path) -> None:
     write_files(tmp_path / "cli-projects", REAL[0])
     async with ServerHarness(tmp_path, cli=True) as harness:
         await harness.until(lambda: harness.registry.lobby.ids("sessions"))

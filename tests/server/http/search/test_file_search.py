@@ -103,12 +103,12 @@ def test_the_best_name_comes_first(tree: Path, letters: str, first: str) -> None
     assert names(tree, letters)[0] == first
 
 
-def test_letters_that_do_not_fit_find_nothing(tree: Path) -> None:
+def test_characters_that_do_not_match_find_nothing(tree: Path) -> None:
     assert names(tree, "zzz") == []
 
 
 @given(st.text(max_size=20), st.text(max_size=40))
-def test_letters_fit_exactly_where_they_follow_one_another(letters: str, path: str) -> None:
+def test_characters_match_where_they_are_adjacent(letters: str, path: str) -> None:
     rest = iter(path.lower())
     assert (fit(letters, path) is not None) == all(each in rest for each in letters.lower())
 

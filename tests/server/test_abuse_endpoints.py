@@ -332,7 +332,7 @@ async def test_R8_a_stolen_device_is_out_within_a_second_on_every_socket(served:
     assert status == 401
 
 
-async def test_R8_a_device_that_nobody_used_for_a_month_has_to_pair_again(tmp_path: Path) -> None:
+async def test_R8_a_device_that_was_unused_for_a_month_has_to_pair_again(tmp_path: Path) -> None:
     now = [1_000_000.0]
     async with SqliteStore(tmp_path / "data") as store:
         devices = DeviceRegistry(store, Limits(), clock=lambda: now[0], ticks=lambda: now[0])
@@ -345,7 +345,7 @@ async def test_R8_a_device_that_nobody_used_for_a_month_has_to_pair_again(tmp_pa
         assert await devices.device_of(paired.token, "") is None
 
 
-async def test_R8_a_date_that_is_set_moves_nobody_out_and_lets_nobody_stay(tmp_path: Path) -> None:
+async def test_R8_changing_the_clock_neither_expires_nor_extends_a_token(tmp_path: Path) -> None:
     """T-105: the idle time of a device is counted, not read from the date."""
     date, ticks, month = [1_000_000.0], [0.0], 31 * 86_400
     async with SqliteStore(tmp_path / "data") as store:
@@ -364,7 +364,7 @@ async def test_R8_a_date_that_is_set_moves_nobody_out_and_lets_nobody_stay(tmp_p
 # T-29
 
 
-async def test_R2_guessing_is_slowed_down_and_locks_nobody_out(served: Served) -> None:
+async def test_R2_guessing_is_throttled_and_locks_no_device_out(served: Served) -> None:
     token, code = await served.token(), served.service.devices.issue_code()
     devices = served.service.devices
     guesses: list[asyncio.Task[Any]] = []
@@ -389,7 +389,7 @@ async def test_R2_guessing_is_slowed_down_and_locks_nobody_out(served: Served) -
     assert time.monotonic() - slow >= 0.9
 
 
-def test_R2_somebody_who_guesses_fast_costs_no_more_memory_or_time() -> None:
+def test_R2_guessing_fast_costs_no_more_memory_or_time() -> None:
     throttle = Throttle(Limits(tries_per_minute=60))
     for n in range(10_000):
         throttle.failed("10.0.0.9", now=n / 1_000)
@@ -516,7 +516,7 @@ async def test_R5_a_code_that_was_photographed_is_worth_nothing_later(served: Se
     assert codes.redeem("photo", now=60.1) is None
 
 
-async def test_R5_a_code_that_was_photographed_in_time_brings_nobody_in_unseen(
+async def test_R5_a_device_with_a_photographed_code_needs_an_owners_approval(
     served: Served,
 ) -> None:
     code = served.service.devices.invite("owner")
@@ -534,7 +534,7 @@ async def test_R5_a_code_that_was_photographed_in_time_brings_nobody_in_unseen(
 # T-35
 
 
-async def test_R8_what_is_not_there_looks_the_same_to_everybody(served: Served) -> None:
+async def test_R8_a_missing_thing_looks_the_same_to_every_role(served: Served) -> None:
     foreign = "11111111-1111-4111-8111-111111111111"
     for role in ("viewer", "approver", "operator", "owner"):
         bearer = {"authorization": f"Bearer {await served.token(role)}"}
