@@ -1,4 +1,5 @@
-"""`make bless`: write every golden and generated file anew. Read the difference before committing."""
+"""`make bless`: write every golden and generated file again. Read the difference before
+committing."""
 
 from __future__ import annotations
 

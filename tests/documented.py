@@ -1,4 +1,4 @@
-"""The programs in the documents, run as they stand there."""
+"""The programs in the documents, run exactly as they are printed."""
 
 from __future__ import annotations
 

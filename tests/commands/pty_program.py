@@ -1,4 +1,4 @@
-"""A program in a real terminal: type, and wait for words on the screen."""
+"""A program in a real terminal: type, and wait for text on the screen."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""SIGINT ends each of our programs, also where a shell script started it in the background.
+"""SIGINT ends each program of Fairlead, also if a shell script started it in the background.
 
-Such a shell ignores SIGINT in what it starts; the programs are started in just that way here.
+Such a shell makes its children ignore SIGINT; the programs are started in the same way here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What reaches a terminal: words, and nothing that steers it."""
+"""What reaches a terminal: text, and no control sequences."""
 
 from __future__ import annotations
 

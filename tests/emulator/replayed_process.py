@@ -1,7 +1,7 @@
-"""Plays the host's side of a recording to the emulator, which runs as a process of its own.
+"""Plays the host's side of a recording to the emulator, which runs as a separate process.
 
-A line is written when the emulator has said as much as the CLI had said before that line. Lines
-that the recording shows together are written together. Paths of the recording are turned into
+A line is written when the emulator has written as much as the CLI had written before that line.
+Lines that the recording shows together are written together. Paths of the recording are turned into
 those of the test, ids of requests into those of the emulator.
 """
 

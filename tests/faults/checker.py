@@ -1,7 +1,7 @@
-"""One judgment for every test with faults: was anything lost, doubled, or put in another order?
+"""The common check of all tests with faults: was anything lost, duplicated or reordered?
 
-For each session: (1) the log counts 1 … N without a hole; (2) whatever any robot saw at a number
-is what the log up to that number gives; (3) each prompt that was accepted is on the CLI's stdin
+For each session: (1) the log counts 1 … N without a gap; (2) what any client saw at a number is
+what the log up to that number gives; (3) each prompt that was accepted is on the CLI's stdin
 exactly once; (4) each request of the CLI got exactly one answer and has one outcome; (5) the state
 at the end is the log, folded.
 """

@@ -1,9 +1,9 @@
-"""One viewer that misbehaves in every way at once, as a program of its own.
+"""One viewer that misbehaves in every way at once, as a separate program.
 
     python -m tests.faults.misbehaving PORT TOKEN SESSION CLIENT SECONDS
 
-CLIENT is the client id of somebody else. Prints how often it did what, as one line of JSON.
-Errors of its own connections are what it is after, so they are passed by.
+CLIENT is the client id of another device. Prints how often it did what, as one line of JSON. Errors
+of its own connections are what it is after, so they are passed by.
 """
 
 from __future__ import annotations

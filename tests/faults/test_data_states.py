@@ -1,4 +1,5 @@
-"""`fairlead serve` on data folders that cannot be used: words, an exit code, and nothing destroyed."""
+"""`fairlead serve` on data folders that cannot be used: a message, an exit code, and no data
+destroyed."""
 
 from __future__ import annotations
 

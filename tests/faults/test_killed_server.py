@@ -1,7 +1,7 @@
 """The server is killed with -9 at any moment of a streaming turn, and started again.
 
-What a client had seen or was told is there afterwards, what waited is marked as ended, no process
-is left, and the session goes on. `FAIRLEAD_KILLS=500` kills as often in each lane.
+What a client had seen is there afterwards, pending requests are marked as ended, no process is
+left, and the session continues. `FAIRLEAD_KILLS=500` kills as often in each lane.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Robots on bad networks: nothing that was shown is lost, nothing happens twice.
+"""Clients on bad networks: nothing that was shown is lost, nothing happens twice.
 
 `FAIRLEAD_FAULT_ROUNDS=50` makes the first test as much longer.
 """

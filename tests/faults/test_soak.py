@@ -1,4 +1,4 @@
-"""A viewer that misbehaves in every way beside an owner at work; and single floods, for memory.
+"""A viewer that misbehaves in every way while an owner works; and single floods, for memory.
 
 The short form runs everywhere. FAIRLEAD_SOAK_S makes it longer and asserts the owner's times too,
 which says something only on a machine that does nothing else:

@@ -1,4 +1,4 @@
-"""Child programs as the system sees them: whether they live, and what lies in their stdout."""
+"""Child processes as the system reports them: whether they run, and what is in their stdout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the real CLI sent to an in-process server, replayed: our answers are what it accepted."""
+"""What the real CLI sent to an in-process server, replayed: Fairlead's answers are what it
+accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Connections that cost others: answers that nobody reads, crowds, requests with two meanings."""
+"""Connections that could affect other clients: answers that are not read, many connections,
+ambiguous requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Attacks on the way in: other pages, other names, no token, a guessed one, a crowd at the door."""
+"""Attacks on the endpoints: other origins, other hosts, no token, a guessed token, many
+connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Attacks by what is sent: flags in words, paths that climb, fields too many, bombs, odd texts."""
+"""Attacks by input: flags in texts, path traversal, too many fields, compression bombs, odd
+texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks by reading: searches that take long, exports that nobody takes."""
+"""Attacks by reading: searches that take long, exports that are not read."""
 
 from __future__ import annotations
 

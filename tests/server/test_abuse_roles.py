@@ -1,4 +1,5 @@
-"""Attacks of a lower role on a higher one: its numbers, its words, its answers, its composer."""
+"""Attacks of a lower role on a higher one: its intent numbers, its text, its answers, its
+composer."""
 
 from __future__ import annotations
 

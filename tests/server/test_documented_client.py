@@ -1,4 +1,4 @@
-"""The client of docs/server.md, run as it stands there."""
+"""The client of docs/server.md, run exactly as it is printed."""
 
 from __future__ import annotations
 

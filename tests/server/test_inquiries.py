@@ -1,4 +1,5 @@
-"""What a running CLI is asked beside its turns: dialogs, sign-ins, a task's output, its context."""
+"""Requests to a running CLI outside of its turns: dialogs, sign-ins, a task's output, its
+context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test kit, as somebody else's test suite uses it."""
+"""The test kit, as another project's test suite uses it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Fetching CLIs into the cache, with a small `npm` and `node` of our own on the PATH.
+"""Fetching CLIs into the cache, with a small fake `npm` and `node` on the PATH.
 
-The real npm is used by tests/e2e/real_cli, which fail where a CLI cannot be had.
+The real npm is used by tests/e2e/real_cli, which fail if a CLI is not available.
 """
 
 from __future__ import annotations

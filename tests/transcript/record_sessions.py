@@ -1,4 +1,4 @@
-"""Make the sessions of `tests/transcript/sessions` anew, with real CLIs and a scripted model.
+"""Record the sessions of `tests/transcript/sessions` again, with real CLIs and a scripted model.
 
     python -m fairlead.testing.isolated -- python -m tests.transcript.record_sessions [VERSION …]
 

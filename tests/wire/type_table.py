@@ -1,6 +1,6 @@
 """The table of message types in docs/wire.md, made from the unions and their docstrings.
 
-`python -m tests.wire.type_table` writes it anew; test_type_table.py compares.
+`python -m tests.wire.type_table` writes it again; test_type_table.py compares.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """axe-core in a page: every rule of WCAG 2.0, 2.1 and 2.2 at A and AA, and its best practices.
 
     report = Report()
-    await report.look(desk, "home")
+    await report.look(app, "home")
     report.check()
 
-Violations are collected over many states and told together, each with the state it was seen in,
+Violations are collected over many states and reported together, each with the state it was seen in,
 because one at a time is a slow way to mend a page.
 """
 

@@ -1,6 +1,6 @@
 """Fixtures for tests in a real Chromium. They have a pytest run of their own (`make test`).
 
-`visit`     opens a page on a server and signs in: `desk = await visit(house)`, with
+`visit`     opens a page on a server and signs in: `app = await visit(server)`, with
             `role=`, `width=`, `height=`, `theme="dark"`, `phone=True`. Every page is closed after
             the test, which fails for any request to another place and any error on the console.
 `demo`      a server with the demo agent: the tour of the emulator in its scratch project.

@@ -1,9 +1,9 @@
-"""A person without a mouse: every step is a key, and after each one it is seen where the focus is.
+"""A user without a mouse: every step is a key, and the focus is checked after each one.
 
-    keys = Keys(desk)
+    keys = Keys(app)
     await keys.press("n")
     await keys.write("hello")
-    await keys.to(desk.page.get_by_role("button", name="Start"))
+    await keys.to(app.page.get_by_role("button", name="Start"))
     await keys.press("Enter")
 
 Once something has the focus it must never be lost to the body of the page, and whatever has it

@@ -1,13 +1,13 @@
-"""The hostile texts of tests/payloads, and a guard that sees whatever a page makes of them.
+"""The hostile texts of tests/payloads, and a guard that detects any effect they have on a page.
 
-    await watched(desk)                  # from now on, also after a reload
+    await watched(app)                  # from now on, also after a reload
     …
-    await expect_harmless(desk, "live")
+    await expect_harmless(app, "live")
 
 The guard looks at every node and attribute at the moment it is put in, so that nothing slips by by
 being short-lived or far from the screen. It knows what the app itself never draws where a text of
 somebody else may stand: elements that load, run or send, handlers, addresses that do not lead to
-the web. Requests to other places fail the test when the desk is left (abuse cases T-22, T-23).
+the web. Requests to other places fail the test when the app is left (abuse cases T-22, T-23).
 """
 
 from __future__ import annotations

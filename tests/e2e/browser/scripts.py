@@ -1,6 +1,6 @@
-"""Words for scripts of the emulated agent, so that a test reads as what happens in it.
+"""Builders for scripts of the emulated agent, so that a test reads like the conversation.
 
-    house = await emulated([scene("count", say("One."), use("Bash", command="wc -l a"))])
+    server = await emulated([scene("count", say("One."), use("Bash", command="wc -l a"))])
 
 Each gives a step of `docs/emulator.md` as a value; `named` steps can be referred to later.
 """

@@ -1,4 +1,4 @@
-"""Pictures of the conversation: words, every tool card open, the composer and the panels."""
+"""Screenshots of the conversation: text, every tool card expanded, the composer and the panels."""
 
 from __future__ import annotations
 

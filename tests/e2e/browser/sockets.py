@@ -1,8 +1,8 @@
-"""The connection of a page, for a test to break.
+"""Gives a test access to the connection of a page, so that it can break it.
 
-await desk.context.add_init_script(KEEP_SOCKETS)
-await desk.sign_in()
-await desk.page.evaluate("sockets.at(-1).close()")
+await app.context.add_init_script(KEEP_SOCKETS)
+await app.sign_in()
+await app.page.evaluate("sockets.at(-1).close()")
 """
 
 from __future__ import annotations

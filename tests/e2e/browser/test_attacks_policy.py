@@ -1,4 +1,4 @@
-"""What our own pages may never do, whatever gets into them (R7, T-24)."""
+"""What the app's own pages can never do, whatever content they show (R7, T-24)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model writes cannot look like Fairlead: it stays in its frame, and our chrome stays ours (T-16)."""
+"""Text of a model cannot look like Fairlead: it stays inside its frame (T-16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No letter of what is asked can hide, reorder others or pass for another (T-15)."""
+"""No character of a request can hide, reorder others or look like another (T-15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody can approve what has a tail that was not in view (T-13)."""
+"""A request cannot be approved before its end was in view (T-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A CLI that is not logged in: the person is told what to do, and not to try again."""
+"""A CLI that is not signed in: the page says what to do, and does not suggest a retry."""
 
 from __future__ import annotations
 

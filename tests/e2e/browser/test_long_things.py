@@ -1,4 +1,5 @@
-"""What is too long to be sent to everybody: its beginning, all of it on a click, copied whole."""
+"""Texts that are too long to be sent to every client: the beginning, the rest on a click, a
+complete copy."""
 
 from __future__ import annotations
 

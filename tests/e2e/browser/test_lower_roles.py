@@ -1,4 +1,5 @@
-"""What other devices write never becomes this one's words by itself; an approver only chooses."""
+"""Text typed on another device is never sent from this one by itself; an approver can only
+choose."""
 
 from __future__ import annotations
 

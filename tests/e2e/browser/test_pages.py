@@ -1,4 +1,5 @@
-"""The pages beside the sessions: search, usage, devices, settings, keys, help, and the protocol."""
+"""The pages other than sessions: search, usage, devices, settings, shortcuts, help, and the raw
+log."""
 
 from __future__ import annotations
 

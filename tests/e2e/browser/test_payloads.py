@@ -1,4 +1,4 @@
-"""Whatever a model, a tool or a hook writes, nothing of it runs, loads or leads anywhere unseen.
+"""Nothing that a model, a tool or a hook writes can run, load anything, or link anywhere unseen.
 
 The payloads come in as words that stream, as thinking, names, input and results of tools, outputs
 of commands and hooks, and lines that nobody knows; once live and once more as history after a

@@ -1,4 +1,4 @@
-"""How the app bears long conversations and fast agents, measured in the browser itself.
+"""How the app handles long conversations and fast agents, measured in the browser itself.
 
 Each measurement may be made three times, for the machine may have other things to do; the best
 one counts. What was measured is printed (`pytest -s`).

@@ -1,8 +1,8 @@
 """The main flows against the real CLI 2.1.325 under a scripted model, in a real browser.
 
-Each test looks at both ends: what the person sees on the page, and what the model was told, what
-the CLI wrote and what happened to the files. The CLI is hermetic: a home of its own, a dummy key,
-a model on loopback.
+Each test checks both ends: what the user sees on the page, and what the model received, what the
+CLI wrote and what happened to the files. The CLI is hermetic: a home of its own, a dummy key, a
+model on loopback.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words of a model that take long to read: the request below them can be answered (T-87)."""
+"""Text of a model that takes long to render: the request below it can be answered (T-87)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session is doing: the same words in the header, the list, the panel and the composer."""
+"""The state of a session: the same text in the header, the list, the panel and the composer."""
 
 from __future__ import annotations
 

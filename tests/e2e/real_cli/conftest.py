@@ -14,7 +14,7 @@
             For one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
             For those that have a feature: `@pytest.mark.only(since="2.1.120")`, or `before=`.
             Tests that do not apply to a version are deselected; no test is skipped.
-`model`     a running `ModelApi` with an empty script: `model.push(…)` what it shall say, read
+`model`     a running `ModelApi` with an empty script: `model.push(…)` its replies, read
             `model.requests`, hold a reply with a `Gate` instead of sleeping. Used up, it says
             "Done.". See `fairlead.model_api.replies` and `model_script` for all it can do.
 `home`      the CLI's own HOME: empty, with a short path, gone afterwards.

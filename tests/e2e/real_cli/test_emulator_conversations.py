@@ -1,4 +1,5 @@
-"""The emulator beside the real CLI: structured output, wrong input, long commands, compaction."""
+"""The emulator compared with the real CLI: structured output, wrong input, long commands,
+compaction."""
 
 from __future__ import annotations
 

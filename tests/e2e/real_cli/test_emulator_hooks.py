@@ -1,4 +1,5 @@
-"""The emulator beside the real CLI: hooks that stop, block, fail or are late; where they stand."""
+"""The emulator compared with the real CLI: hooks that stop, block, fail or are late, and their
+order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program of README.md on real CLIs, as it stands there."""
+"""The program of README.md on real CLIs, exactly as it is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A CLI that writes faster than anybody takes it: it waits, and nothing is lost or kept in heaps."""
+"""A CLI that writes faster than its output is read: it waits, and nothing is lost or piles up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Servers of the `mcp` package behind our endpoint: the high-level one and the lowlevel one."""
+"""Servers of the `mcp` package behind Fairlead's endpoint: the high-level one and the lowlevel
+one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `mcp` package's own client drives our dispatcher: it must find nothing amiss."""
+"""The `mcp` package's own client drives Fairlead's dispatcher and must accept everything."""
 
 from __future__ import annotations
 

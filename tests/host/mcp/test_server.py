@@ -1,4 +1,4 @@
-"""Our MCP dispatcher: what it answers, message by message, and that it always answers."""
+"""Fairlead's MCP dispatcher: what it answers, message by message, and that it always answers."""
 
 from __future__ import annotations
 

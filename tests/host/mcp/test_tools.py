@@ -1,4 +1,4 @@
-"""`@tool`: what the model is told about a function, and how its arguments arrive."""
+"""`@tool`: what the model learns about a function, and how its arguments arrive."""
 
 from __future__ import annotations
 

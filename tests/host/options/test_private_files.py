@@ -1,4 +1,4 @@
-"""Files for a CLI that only their owner can read, and that nobody has to clean up."""
+"""Files for a CLI that only their owner can read, and that are deleted automatically."""
 
 from __future__ import annotations
 

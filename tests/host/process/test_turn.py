@@ -1,4 +1,4 @@
-"""A turn as a program sees it: its words, its errors, its end; and readers that are let go."""
+"""A turn as a program sees it: its text, its errors, its end; and readers that are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A device that comes with another device's code: it waits at the door for an owner (T-34)."""
+"""A device that pairs with another device's code stays pending until an owner approves it
+(T-34)."""
 
 from __future__ import annotations
 

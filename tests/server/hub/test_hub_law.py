@@ -1,7 +1,8 @@
-"""The law of the hub: whatever a client does, applying what it gets makes it equal to the server.
+"""The law of the hub: whatever a client does, applying what it receives makes it equal to the
+server.
 
-Clients connect, drop, lie about their position, look away, fetch, release, reload, ack or not, and
-the server evicts and reloads the document at random moments, on a clock that is a number.
+Clients connect, drop, report wrong positions, pause, fetch, release, reload, ack or not, and the
+server evicts and reloads the document at random moments, on a clock that is a number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When the hub tells what: at once, together and not too often, or before everything else."""
+"""When the hub sends what: immediately, combined and not too often, or before everything else."""
 
 from __future__ import annotations
 

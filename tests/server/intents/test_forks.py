@@ -1,4 +1,4 @@
-"""Forks: of a session of the server, and of one that only a CLI's file tells of."""
+"""Forks: of a session of the server, and of one that exists only as a CLI's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients may want of the server, done once each, and everybody told the same."""
+"""Intents of clients: each acts once, and all clients see the same result."""
 
 from __future__ import annotations
 

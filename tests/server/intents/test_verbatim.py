@@ -1,4 +1,4 @@
-"""Whether the CLI may read more than words into a prompt: said by the intent, and kept with it."""
+"""Whether the CLI may interpret the text of a prompt: set by the intent, and stored with it."""
 
 from __future__ import annotations
 

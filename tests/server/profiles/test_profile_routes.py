@@ -1,4 +1,5 @@
-"""Profiles over HTTP, the bridge and schedules: who may change them, and what nobody may read."""
+"""Profiles over HTTP, the bridge and schedules: who may change them, and what no client may
+read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A permission is answered once, by somebody who may, for exactly what they saw."""
+"""A permission request is answered once, by a device that may answer, for exactly what it
+showed."""
 
 from __future__ import annotations
 

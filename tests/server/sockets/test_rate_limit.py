@@ -1,4 +1,4 @@
-"""So many messages a second: later, never lost."""
+"""The limit of messages per second: further messages are delayed, never lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stored output of a terminal and where each client stands in it, without I/O."""
+"""The stored output of a terminal and the position of each client in it, without I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Staging, discarding and committing over the socket, and the routes beside them (docs/git.md)."""
+"""Staging, discarding and committing over the socket, and the related routes (docs/git.md)."""
 
 from __future__ import annotations
 

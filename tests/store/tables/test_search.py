@@ -1,4 +1,4 @@
-"""Finding what was said and done."""
+"""Full-text search in conversations."""
 
 from __future__ import annotations
 

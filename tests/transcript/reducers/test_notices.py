@@ -1,4 +1,4 @@
-"""Notices: what happened beside the conversation."""
+"""Notices: events outside of the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that fit a few letters, and only those that may be seen."""
+"""File names that match some characters, and only those that the device may see."""
 
 from __future__ import annotations
 
