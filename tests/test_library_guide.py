@@ -43,7 +43,7 @@ PRINTED = {
     "Without asyncio": r"(?s).+\nTrue idle\nTrue\n",
     "The environment of the CLI": r"\[blue\] \[hello\] \[\]\n",
 }
-"""What each program prints, as a pattern: the words of the demo's model may change."""
+"""What each program prints, as a pattern: the text of the demo's model may change."""
 
 PROGRAMS = programs_of(GUIDE)
 

@@ -44,7 +44,7 @@ def in_order(ids: list[str]) -> list[str]:
 
 
 def problems_of(document: Path) -> list[str]:
-    """What is wrong with the ids of a document, in words."""
+    """What is wrong with the ids of a document, as text."""
     name = document.name
     ids = ids_of(document)
     matches = [f"{name}: {item} is there twice" for item, n in Counter(ids).items() if n > 1]

@@ -32,14 +32,14 @@ class Terminal:
 
     @property
     def shown(self) -> str:
-        """All words so far, without colors."""
+        """All text so far, without colors."""
         return ESCAPES.sub("", self.raw).replace("\r\n", "\n")
 
     def type(self, keys: str) -> None:
         os.write(self._screen, keys.encode())
 
     def wait_for(self, words: str) -> str:
-        """Wait until the words appear after those that were waited for before."""
+        """Wait until the text appears after the text that was waited for before."""
         until = time.monotonic() + LIMIT_S
         while words not in self.shown[self._seen :]:
             left = until - time.monotonic()

@@ -290,9 +290,7 @@ class TestControlC:
 
 class TestPrompt:
     @pytest.mark.parametrize("text", ["/exit", "/quit", " /exit "])
-    def test_commands_that_quit_are_not_sent(
-        self, text: str, agent: Agent, tmp_path: Path
-    ) -> None:
+    def test_commands_that_quit_are_not_sent(self, text: str, agent: Agent, tmp_path: Path) -> None:
         with in_terminal("chat", *agent(), folder=tmp_path) as terminal:
             prompt(terminal, text)
             assert terminal.wait_for_end() == 0

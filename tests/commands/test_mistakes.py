@@ -47,7 +47,8 @@ def fairlead(
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that every user of the machine can reach, and below it one that nobody can."""
+    """A folder that every user of the machine can reach, and below it one that no other user
+    can."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -37,7 +37,7 @@ class Findings:
     permissions: int = 0
     holes: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
-    """Shown to somebody, and not in the log."""
+    """Shown to a client, and not in the log."""
     wrong_views: list[str] = field(default_factory=list)
     inputs_lost: list[str] = field(default_factory=list)
     inputs_doubled: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ async def check(
     *,
     killed: bool = False,
 ) -> Findings:
-    """Judge a run by the log, what the robots saw, and what the CLI was told on its stdin.
+    """Check a run by the log, what the clients saw, and what the CLI received on its stdin.
 
     With `killed`, processes were killed: a prompt may then be marked as not sent instead, and a
     request as ended with its process.

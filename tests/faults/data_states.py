@@ -50,7 +50,8 @@ def serve(data: Path, *flags: str) -> dict[str, Any]:
 
 
 def content(folder: Path) -> dict[str, str]:
-    """Name -> hash of every file that was there, but the lock, in which only a number stands."""
+    """Name -> hash of every file that existed, except for the lock, which only contains a
+    number."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))

@@ -28,7 +28,7 @@ __all__ = ["FaultHarness", "open_fault_harness", "read_log", "scripted_agent", "
 AGENT = Path(__file__).parents[1] / "server" / "agent.py"
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
 RESTLESS = Limits(ping_s=0.3, dead_s=2.0, slow_s=2.0, restart_delays_s=(0.0,))
-"""Signs of life so often that a robot soon knows a dead network from a quiet one."""
+"""Keepalives often enough for a client to soon tell a dead network from a quiet one."""
 
 
 def scripted_agent(folder: Path, log: Path, files: Path | None = None) -> Path:
@@ -45,7 +45,7 @@ def teed_agent(folder: Path, log: Path, agent: Path) -> Path:
 
 
 def read_log(log: Path) -> list[dict[str, Any]]:
-    """What CLIs were told on stdin; a last line that a kill cut short is left out."""
+    """What CLIs received on stdin; a last line that a kill cut short is omitted."""
     entries: list[dict[str, Any]] = []
     for line in log.read_text().splitlines() if log.exists() else ():
         try:
@@ -81,7 +81,7 @@ class FaultHarness:
         return str(result.result["session"])
 
     async def client(self, session: str, port: int, seed: int, **more: Any) -> FaultyClient:
-        """A robot of its own device."""
+        """A client with its own device."""
         name = f"robot-{seed}"
         paired = await self.service.devices.make_device(name, "operator")
         return FaultyClient(

@@ -26,10 +26,11 @@ from tests.faults.views import View, view_of_state
 __all__ = ["FaultRates", "FaultyClient"]
 
 PATIENCE_S = 1.0
-"""Nothing for so long means that the network is gone; a good server says something before."""
+"""After this time without data the network counts as dead; a working server sends something
+before."""
 
 VIEW_EVERY = 6
-"""Of so many frames one is kept as a view; every snapshot is."""
+"""One of this many frames is recorded as a view; every snapshot is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,9 @@ class FaultyClient:
     highest: int = 0
     """The highest number it was ever shown."""
     accepted: dict[str, str] = field(default_factory=dict)
-    """Prompts that the server said it took: uuid -> text."""
+    """Prompts that the server accepted: uuid -> text."""
     decided: list[tuple[str, str]] = field(default_factory=list)
-    """Requests whose answer by this robot counted: id, decision."""
+    """Requests that this client's answer decided: id, decision."""
     breaches: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     _n: int = 0
@@ -117,7 +118,7 @@ class FaultyClient:
     # Connections
 
     async def run(self, until: asyncio.Event) -> None:
-        """Connect, misbehave and come back until told to stop."""
+        """Connect, misbehave and reconnect until stopped."""
         while not until.is_set():
             try:
                 await self.connect_once()
@@ -296,7 +297,7 @@ class FaultyClient:
             self.refusals.append(f"{message['code']}: {message['message']}")
 
     async def _decide(self) -> None:
-        """Answer what waits, as every other robot does at the same time."""
+        """Answer pending requests, as every other client does at the same time."""
         assert self.state is not None
         for row in self.state["pending"] if self.answers else ():
             if row["id"] in self._asked:

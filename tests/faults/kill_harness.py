@@ -65,7 +65,7 @@ class KillHarness:
         return server
 
     async def first(self) -> None:
-        """Begin a session; from then on a robot follows it."""
+        """Begin a session; from then on a client follows it."""
         server = await self.serve()
         token = await asyncio.to_thread(pair, server)
         self.client = FaultyClient(
@@ -158,7 +158,7 @@ class KillHarness:
 
 
 def spoken(state: dict[str, Any], text: str) -> bool:
-    """Whether the agent has answered, which it does with the same words."""
+    """Whether the agent has answered, which it does with the same text."""
     done = state["status"]["state"] == "idle"
     return done and any(item["kind"] == "text" and item["text"] == text for item in state["items"])
 

@@ -97,7 +97,7 @@ class Viewer:
             self._held.pop(0).transport.abort()
 
     async def count_badly(self) -> None:
-        """Intents with numbers that are none or far ahead, under somebody else's client id."""
+        """Intents with invalid numbers or numbers far ahead, under another device's client id."""
         socket = await enter(self.port, self.token, client=self.client)
         for n in (0, -1, 1, 2, 50, 5_000, 2**52, 2**53, 2**63, 10**30):
             for intent in (

@@ -111,7 +111,7 @@ class ServerForker:
         return await server.ready()
 
     async def ended(self, server: Server) -> None:
-        """Wait until a server is gone; the nursery reaps it."""
+        """Wait until a server is gone; the forking process reaps it."""
         await until(lambda: not server.alive, PATIENCE_S)
 
 

@@ -24,7 +24,7 @@ def asking(request: str, command: str) -> str:
 
 
 def answers(harness: KillHarness) -> dict[str, str]:
-    """What the CLI was told, by request."""
+    """What the CLI received, by request."""
     received = [
         entry["response"]
         for entry in read_log(harness.log)

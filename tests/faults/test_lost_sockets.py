@@ -26,11 +26,11 @@ from tests.faults.proxy import FaultProxy
 ROUNDS = int(os.environ.get("FAIRLEAD_FAULT_ROUNDS", "1"))
 CLIENTS = 10
 PROMPTS = 5
-"""For each robot and round."""
+"""For each client and round."""
 
 
 def prompt(client: int, number: int) -> str:
-    """Some words over some time, and for every third a question in between."""
+    """Some text over some time, and for every third prompt a permission request in between."""
     asks = [{"ask": {"id": f"ask-{client}-{number}"}}, {"wait": 1}] if number % 3 == 0 else []
     return json.dumps([{"drip": [70, 0.25]}, *asks, {"drip": [70, 0.25]}])
 
@@ -38,7 +38,8 @@ def prompt(client: int, number: int) -> str:
 async def storm(
     harness: FaultHarness, sessions: list[str], seed: int, text: Any, prompts: int = PROMPTS
 ) -> list[FaultyClient]:
-    """Robots through the proxy until all they want is done, then all of them up to date."""
+    """Connects clients through the proxy until all their intents are done, then brings all of them
+    up to date."""
     async with FaultProxy(harness.service.port, seed=seed) as proxy:
         clients = [
             await harness.client(sessions[n % len(sessions)], proxy.port, seed + n)

@@ -19,7 +19,7 @@ MOUNTED = ("unshare", "-rm")
 
 
 def can_mount() -> bool:
-    """Whether a file system of our own can be made here."""
+    """Whether the test can mount its own file system here."""
     if shutil.which("unshare") is None:
         return False
     command = [*MOUNTED, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.timeout(max(300, 3 * SECONDS))
 
 
 class Owner:
-    """Somebody at work: prompts, answers, switches, and a new tab now and then."""
+    """An owner who works: prompts, answers, settings, and a new tab now and then."""
 
     def __init__(self, server: ServerProcess, client: Client, session: str) -> None:
         self.server = server

@@ -145,7 +145,7 @@ async def answer_to(
     oldest: str | None,
     history: dict[int, dict[str, Any]],
 ) -> dict[str, Any]:
-    """The state of somebody who says to be somewhere, after what the server answers."""
+    """The state of a client that reports a position, after the server's answer."""
     state, seq = history.get(claimed), claimed
     async with websockets.connect(f"ws://{harness.authority}/ws", proxy=None, max_size=None) as ws:
         hello = {"type": "hello", "protocol": 1, "token": client.token, "client": "x"}
@@ -197,7 +197,7 @@ async def test_a_database_put_back_from_a_copy_is_never_taken_for_the_later_one(
 
 
 async def done(harness: FaultHarness, client: FaultyClient) -> None:
-    """Everything the robot wants is done, and it has seen it all."""
+    """All intents of the client are done, and it has seen everything."""
     stop, running = await follow(harness, client)
     began = client.counts["snapshot"] + client.counts["changes"]
     await harness.until(lambda: not client.waiting)
@@ -331,7 +331,7 @@ class Command:
         return str(json.loads(answer.partition(b"\r\n\r\n")[2])["token"])
 
     def wait(self) -> tuple[str, str]:
-        """What it said on its way to its end, and what went wrong."""
+        """What it printed until its end, and its errors."""
         out, _ = self.process.communicate(timeout=PATIENCE_S)
         return out, self.errors.read_text()
 

@@ -38,7 +38,7 @@ def view_of_state(state: dict[str, Any], seq: int) -> View:
 
 
 def view_of_source(source: SessionView, seq: int, items: int) -> View:
-    """The view that somebody with so many items has of a session."""
+    """The view of a session that a client with this many items has."""
     sections = {name: source.section(name) for name in source.sections}
     whole = source.transcript.items
     shown = [source.item(entry.id) for entry in whole[len(whole) - items :]]

@@ -24,7 +24,7 @@ def alive(pid: int) -> bool:
 
 
 def in_pipe(pid: int) -> tuple[int, int]:
-    """How many bytes of a program's stdout nobody has read, and how many there can be."""
+    """How many bytes of a program's stdout are unread, and how many there can be."""
     pipe = os.open(f"/proc/{pid}/fd/1", os.O_RDONLY | os.O_NONBLOCK)
     try:
         waiting = fcntl.ioctl(pipe, termios.FIONREAD, struct.pack("i", 0))

@@ -34,7 +34,7 @@ class HostAtWork:
 
 
 def long_command(pid_file: Path) -> str:
-    """A command for the Bash tool that tells its process id and then takes its time."""
+    """A command for the Bash tool that writes its process id and then runs for long."""
     return f"echo $$ > {pid_file} && sleep 77"
 
 

@@ -51,7 +51,7 @@ def respond(request_id: str, response: dict[str, Any] | None = None) -> None:
 
 
 class Gush(threading.Thread):
-    """Numbered lines without end, until `stop`, whoever may read them; then their count."""
+    """Numbered lines without end, until `stop`, whether they are read or not; then their count."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -71,7 +71,7 @@ class Gush(threading.Thread):
 
 
 def grandchild() -> int:
-    """A process in a session of its own that holds our stdout for ever."""
+    """A process in its own session that holds this program's stdout forever."""
     child = subprocess.Popen(
         [sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True
     )

@@ -84,7 +84,7 @@ def answers_in(path: Path) -> list[dict[str, Any]]:
 
 
 def written(request: PermissionRequest, decision: Decision) -> dict[str, Any]:
-    """The answer as it stands on the line."""
+    """The answer exactly as it is on the line."""
     answer: dict[str, Any] = json.loads(json.dumps(write_decision(request, decision)))
     return answer
 
@@ -95,7 +95,7 @@ def add(a: float, b: float) -> str:
 
 
 def reception() -> RequestDispatcher:
-    """Somebody who answers everything."""
+    """Handlers that answer every request."""
 
     def first_choices(request: QuestionRequest) -> Answers:
         return Answers({question.text: question.choices[0].label for question in request.questions})
@@ -291,7 +291,7 @@ def test_questions_of_every_version_are_typed(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_plan_is_taken_from_the_request_or_asked_for(version: str) -> None:
-    """CLI-407: `plan` stands in the input up to 2.1.220; later it is fetched. rec plan_exit"""
+    """CLI-407: `plan` is in the input up to 2.1.220; later it is fetched. rec plan_exit"""
     shown: list[PlanRequest] = []
 
     async def fetch() -> str:

@@ -126,7 +126,7 @@ def test_a_poor_answer_denies_and_never_hangs(
     ["perm_missing_input", "perm_empty_input", "perm_deny_no_message", "perm_wrong_shape"],
 )
 def test_no_decision_of_ours_is_written_as_a_poor_answer(version: str, name: str) -> None:
-    """CLI-216: what we write has the whole input or a message, whatever was decided."""
+    """CLI-216: what Fairlead writes has the whole input or a message, whatever was decided."""
     (request,) = requests(version, name)
     poor = answers_written(version, name)[-1]["response"]
     good = [write_decision(request, Allow()), write_decision(request, Deny("no"))]

@@ -41,7 +41,7 @@ packages = ["src/fairlead"]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with our build files and a tiny web app."""
+    """A project with Fairlead's build files and a tiny web app."""
     root = tmp_path / "project"
     (root / "web" / "src").mkdir(parents=True)
     (root / "src" / "fairlead").mkdir(parents=True)

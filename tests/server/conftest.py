@@ -58,14 +58,14 @@ class Served:
         return (await self.service.devices.make_device("a test", role)).token
 
     async def client(self, role: str = "owner", **hello: Any) -> Client:
-        """A connected client that has said hello."""
+        """A connected client that has sent its hello."""
         client = Client(self, await self.token(role))
         await client.connect(**hello)
         return client
 
 
 class Client:
-    """A WebSocket client that keeps what it is told."""
+    """A WebSocket client that records what it receives."""
 
     def __init__(self, served: Served, token: str) -> None:
         self.served = served

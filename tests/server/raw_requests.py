@@ -56,7 +56,7 @@ class RawSocket:
     async def open(
         cls, port: int, path: str = "/ws", *headers: str, buffer: int | None = None
     ) -> RawSocket:
-        """Shake hands; `buffer` is what the system takes in before anybody reads."""
+        """Do the handshake; `buffer` is how much the system buffers before the test reads."""
         raw = socket.socket()
         if buffer is not None:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)

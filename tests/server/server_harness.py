@@ -140,7 +140,7 @@ class ServerHarness:
         return rows
 
     def told(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """What the agent was told on stdin, or its starts."""
+        """What the agent received on stdin, or its starts."""
         if not self.log.exists():
             return []
         entries = [json.loads(line) for line in self.log.read_text().splitlines()]

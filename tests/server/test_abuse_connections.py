@@ -33,7 +33,7 @@ from tests.waiting import until
 ROOT = Path(__file__).parents[2]
 
 SCRIPT = max((WEB_FOLDER / "assets").glob("*.js"), key=lambda file: file.stat().st_size).name
-"""The largest file that is given to everybody."""
+"""The largest file that the server serves without a token."""
 
 
 @pytest.fixture

@@ -235,7 +235,7 @@ async def test_R1_it_listens_on_this_machine_only(served: Served) -> None:
 
 
 def listening_on(port: str) -> list[str]:
-    """The addresses on which somebody listens on a port, as the system writes them."""
+    """The addresses on which a process listens on a port, as the system writes them."""
     lines = [
         line.split()
         for table in ("/proc/net/tcp", "/proc/net/tcp6")

@@ -330,7 +330,7 @@ def test_R9_the_servers_own_folder_is_hidden_by_whatever_path(tree: Path) -> Non
 async def test_R9_files_of_the_kernel_and_of_the_server_are_not_found(
     served: Served, tmp_path: Path
 ) -> None:
-    """Over HTTP each is a 404 in words, and none a 500."""
+    """Over HTTP each is a 404 with a message, and none a 500."""
     client = await served.client()
     await client.new_session()
     bearer = {"Authorization": f"Bearer {await served.token()}"}

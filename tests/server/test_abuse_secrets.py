@@ -38,7 +38,7 @@ CANARIES = {
     "a header": "canary-Header-" + "e" * 29,
     "a variable of the server": "canary-Env-" + "v" * 20,
 }
-"""What somebody sends or sets that must not be found anywhere afterwards."""
+"""What a user sends or sets that must not be found anywhere afterwards."""
 
 
 def serve(folder: Path) -> subprocess.Popen[str]:

@@ -21,7 +21,7 @@ __all__ = ["ADDRESS", "KEY_HASH", "NAME", "TlsProxy", "https", "trusting"]
 NAME = "agents.example.org"
 ADDRESS = "127.0.0.2"
 KEY_HASH = "d49OBMoRqWKEh4wlSwZO9bgdNseJuGM7iXk71dv9Psc="
-"""SHA-256 of the public key of the certificate, for a browser that shall accept it."""
+"""SHA-256 of the public key of the certificate, for a browser that should accept it."""
 _PEM = Path(__file__).with_name("tls_proxy.pem")
 _REPLACED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"connection")
 

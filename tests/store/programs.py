@@ -98,14 +98,14 @@ def hold_lock(folder: str) -> None:
 
 
 async def migrate(folder: str) -> None:
-    """Bring a database up to a schema that is not ours yet."""
+    """Migrate a database to a schema that Fairlead does not know yet."""
     say("starting")
     async with SqliteStore(folder, migrations=(*MIGRATIONS, LONG_MIGRATION)) as store:
         say(store.state.code)
 
 
 async def fill(folder: str, make_room: Callable[[], object]) -> None:
-    """Append until the disk is full, make room when told, go on; tell everything."""
+    """Append until the disk is full, free space on request, continue; print everything."""
     changes: asyncio.Queue[str] = asyncio.Queue()
     async with SqliteStore(folder, pace=Pace(interval=0, probe=0.01)) as store:
         store.on_state(lambda state: changes.put_nowait(state.code))
@@ -136,7 +136,7 @@ def fill_limited(folder: str) -> None:
 
 
 def fill_small_disk(folder: str) -> None:
-    """`fill` on a file system of 1 MiB of our own, which is then made larger."""
+    """`fill` on its own file system of 1 MiB, which is then made larger."""
 
     def mount(options: str) -> None:
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)

@@ -48,7 +48,7 @@ if [ "$last" = --version ]; then echo "9.9.9 (Claude Code)"; else echo "ran: $*"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine whose npm and node are ours, with a cache of its own."""
+    """A machine with fake npm and node programs, and its own cache."""
 
     folder: Path
 

@@ -13,7 +13,8 @@ __all__ = ["Found", "found_patterns"]
 
 SOURCE = Path(__file__).parent.parent.parent / "src" / "fairlead"
 OURS_ONLY = ("emulator", "testing", "commands")
-"""Folders that see no foreign text in a server: a stand-in for tests, and the terminal command."""
+"""Folders that see no foreign text in a server: the emulator for tests, and the terminal
+command."""
 METHODS = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 
 

@@ -63,7 +63,7 @@ def expected(name: str) -> dict[str, Any]:
 
 
 def bless() -> None:
-    """Write all of them, and remove what no recording stands for."""
+    """Write all of them, and remove those without a recording."""
     keep = {EMPTY}
     _write(EMPTY, _snapshot_lines(plain(Transcript())))
     for name in names():

@@ -34,7 +34,7 @@ SETTLE_S = 1.0
 """Old CLIs write the last records of a turn after its result (CLI-705)."""
 
 UNREAD = ("api-request", "api-request-blob", "api-request-shape", "atis-latch")
-"""Records that hold whole prompts and that nobody reads."""
+"""Records that contain whole prompts and are not used."""
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -69,7 +69,7 @@ class RecordedCli(RawCli):
 
 
 class _Ear(list[Message]):
-    """A list that tells of what is appended to it."""
+    """A list that reports what is appended to it."""
 
     def __init__(self, tell: Callable[[Message], None]) -> None:
         super().__init__()

@@ -98,7 +98,7 @@ class Story:
         return self.transcript.status.state
 
     def shown(self) -> list[str]:
-        """The items in words."""
+        """The items as text."""
         return [_words(item) for item in self.items()]
 
 

@@ -129,7 +129,7 @@ def _answers(fed: Any) -> str | None:
 
 
 def _can_be_told_again(fed: Any) -> bool:
-    """Lines with an id; a delta has one that nobody looks at, because it is never repeated."""
+    """Lines with an id; a delta has one that is not used, because it is never repeated."""
     if isinstance(fed, StreamEvent):
         return False
     return bool(getattr(fed, "uuid", None)) or type(fed).__name__.startswith("Control")

@@ -21,7 +21,7 @@ VERSIONS = ("2.1.29", "2.1.38", "2.1.120", "2.1.220", "2.1.325")
 
 
 class Entry(Struct, frozen=True):
-    """One entry of a recording, and where it stands."""
+    """One entry of a recording, and its position."""
 
     where: str
     direction: str

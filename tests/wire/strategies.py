@@ -52,7 +52,7 @@ def _names() -> tuple[str, ...]:
 
 @st.composite
 def almost_messages(draw: st.DrawFn) -> Any:
-    """Objects that look like messages: right words in wrong places, with any values."""
+    """Objects that look like messages: valid names in wrong places, with any values."""
     text = st.sampled_from(_names())
     value = st.recursive(
         _scalars | text,
@@ -77,7 +77,7 @@ def _specimens() -> tuple[Any, ...]:
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where everything in a value stands, the value itself left out."""
+    """The paths of everything in a value, except the value itself."""
     inner: list[tuple[Any, Any]] = []
     if isinstance(value, dict):
         inner = list(value.items())

@@ -45,7 +45,7 @@ _CITATION = re.compile(r" \(CLI-\d+\)")
 
 
 def table() -> str:
-    """The whole section, as it should stand in the document."""
+    """The whole section, as it should be in the document."""
     parts = [_section(family, title) for family, title in TITLES.items()]
     rows = [(HOW_INPUTS_LOOK[member.__name__], member) for member in get_args(inputs.Input)]
     parts.append(_titled("What a host sends, or a recording of its stdin holds", rows))
@@ -53,7 +53,7 @@ def table() -> str:
 
 
 def table_in_document() -> str:
-    """The section as it does stand in the document."""
+    """The section as it is in the document."""
     _, matches, rest = DOCUMENT.read_text().partition(MARK)
     assert matches, f"{DOCUMENT.name} has no place for the table"
     return rest

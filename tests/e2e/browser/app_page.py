@@ -173,7 +173,7 @@ class AppPage:
         )
 
     async def expect_words(self, words: str | re.Pattern[str]) -> None:
-        """Wait until the conversation shows these words."""
+        """Wait until the conversation shows this text."""
         await expect(self.transcript.get_by_text(words).last).to_be_visible(timeout=PATIENCE_MS)
 
     async def expect_rest(self) -> None:
@@ -181,7 +181,7 @@ class AppPage:
         await self.expect_state("Your turn")
 
     async def expect_state(self, words: str | re.Pattern[str]) -> None:
-        """Wait for the state that stands beside the session's title."""
+        """Wait for the state next to the session's title."""
         shown = self.page.get_by_role("main").get_by_role("status").filter(has_text=words)
         await expect(shown.first).to_be_visible(timeout=PATIENCE_MS)
 
@@ -191,7 +191,7 @@ class AppPage:
             await self.page.evaluate(UNTIL_COPIED, text)
 
     async def picture(self, path: Path) -> None:
-        """A screenshot, for somebody to look at."""
+        """A screenshot, to be looked at."""
         await self.page.screenshot(path=path)
 
     # What waits for an answer

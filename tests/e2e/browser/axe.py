@@ -5,7 +5,7 @@
     report.check()
 
 Violations are collected over many states and reported together, each with the state it was seen in,
-because one at a time is a slow way to mend a page.
+because fixing a page one violation at a time is slow.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class CuttableProxy:
 
     server: ProxiedAppServer
     connections: int = 0
-    """How often somebody came through."""
+    """The number of connections so far."""
     _whole: bool = True
     _deaf: bool = False
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)

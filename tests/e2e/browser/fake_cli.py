@@ -58,7 +58,7 @@ class FakeCliProcess:
     # What the test waits for
 
     async def until(self, found: Callable[[], Any]) -> Any:
-        """Wait until something heard makes this true."""
+        """Wait until a received line makes this true."""
         async with asyncio.timeout(PATIENCE_S):
             while not (result := found()):
                 self._news.clear()
@@ -87,7 +87,7 @@ class FakeCliProcess:
         await self.write({**fields, "session_id": self.session, "uuid": str(uuid.uuid4())})
 
     async def begin_words(self) -> None:
-        """Open a message that `words` go into."""
+        """Begin a message, to which `words` adds text."""
         self._messages += 1
         await self._event({"type": "message_start", "message": self._message([])})
         block = {"type": "text", "text": ""}
@@ -163,12 +163,12 @@ class FakeCliProcess:
     # What it hears
 
     async def come_in(self) -> None:
-        """Hear how the process was started."""
+        """Read how the process was started."""
         self.argv = json.loads(await self._reader.readline())["argv"]
         self.session = self._flag("--session-id") or self._flag("--resume") or str(uuid.uuid4())
 
     async def live(self) -> None:
-        """Hear until the process ends."""
+        """Read until the process ends."""
         while line := await self._reader.readline():
             await self._hear(json.loads(line))
             self._news.set()
@@ -224,7 +224,7 @@ class FakeCli:
         """What a server starts as its CLI."""
         self.clis: list[FakeCliProcess] = []
         self.withheld: set[str] = set()
-        """The requests that every new process answers only when it is told to."""
+        """The requests that every new process answers only when the test says so."""
         self._arrived: asyncio.Queue[FakeCliProcess] = asyncio.Queue()
         self._lives: set[asyncio.Task[None]] = set()
 

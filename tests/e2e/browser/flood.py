@@ -121,7 +121,7 @@ class Flood:
 
 
 def pieces(kind: str, count: int) -> Iterator[str]:
-    """So many deltas of a kind of text."""
+    """This many deltas of a kind of text."""
     yield {"code": "```python\n", "table": "| a | b | c |\n|---|---|---|\n"}.get(kind, "So")
     for n in range(1, count):
         if kind == "code":

@@ -6,7 +6,7 @@ __all__ = ["BARE", "NAMED"]
 
 
 NAMED = "".join(f"a{chr(code)}b" for code in (0x202E, 0x200B, 0x00AD, 0xE0041, 0x0430))
-"""A few of them, for where a name stands."""
+"""A few of them, for names."""
 
 
 BARE = """

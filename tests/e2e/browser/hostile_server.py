@@ -234,7 +234,7 @@ def ammunition(token: str, code: str, base: str) -> dict[str, str]:
 
 
 def script_of() -> str:
-    """A script of ours that everybody may ask for."""
+    """A script of the app that every client may request."""
     return next(f"/assets/{path.name}" for path in WEB_FOLDER.glob("assets/index-*.js"))
 
 

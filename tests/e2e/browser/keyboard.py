@@ -21,7 +21,7 @@ from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
 __all__ = ["Keys"]
 
 MOST = 80
-"""Stops of Tab on one page; more is no way for anybody."""
+"""Tab stops on one page; with more, the keyboard is no longer usable."""
 
 SHOWN = """node => {
     if (node.matches("textarea, input:not([type=radio], [type=checkbox])")) return true;

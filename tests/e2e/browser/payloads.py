@@ -105,7 +105,7 @@ OPEN = """async () => {
 
 
 async def watched(app: AppPage) -> None:
-    """Load the page anew, with the guard in it."""
+    """Load the page again, with the guard in it."""
     await app.page.add_init_script(GUARD)
     await app.page.reload()
     await app.transcript.wait_for(timeout=PATIENCE_MS)

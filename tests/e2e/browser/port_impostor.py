@@ -56,7 +56,7 @@ class PortImpostor:
     says: tuple[dict[str, Any], ...] = ()
     """What it answers to the first message of a socket."""
     spoke: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a socket was told something and answered."""
+    """Set when a socket received something and answered."""
 
     def answer(self, _: ServerConnection, request: Request) -> Response | None:
         self.asked.append((request.path, str(request.headers)))

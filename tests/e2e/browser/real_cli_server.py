@@ -44,7 +44,7 @@ class RealCliServer:
         return list((self.project.parent / "home").rglob("projects/*/*.jsonl"))
 
     def last_result(self) -> str:
-        """What the model was told of the last tool."""
+        """What the model received as the result of the last tool."""
         return self.model.requests[-1].tool_results[-1].text
 
     def heard(self, at: int = -1) -> str:
@@ -76,6 +76,6 @@ async def real(tmp_path: Path, scripted_cli: Callable[..., ScriptedCli]) -> Asyn
 
 
 def write_the_plan(request: ModelRequest) -> Reply:
-    """Do as the CLI tells the model to: write the plan into the file that it names."""
+    """Do what the CLI tells the model: write the plan into the file that it names."""
     (path,) = set(re.findall(r"/[\w./-]*/plans/[\w-]+\.md", json.dumps(request.body)))
     return use("Write", file_path=path, content="# Plan\n\n1. Measure twice\n2. Cut once\n")

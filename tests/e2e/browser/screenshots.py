@@ -110,7 +110,7 @@ class ScreenshotRun:
         )
 
     async def begin_turn(self, prompt: str) -> tuple[AppPage, FakeCliProcess]:
-        """A desk in the middle of a turn of an agent on strings."""
+        """A page in the middle of a turn of the fake CLI."""
         server, fake_cli = await self.fake_cli()
         app = await self.visit(server)
         await app.start(prompt)
@@ -147,7 +147,7 @@ class ScreenshotRun:
         self.kept.append(name)
 
     async def details(self, app: AppPage) -> Locator:
-        """The details of a session, opened where there is no room for them beside it."""
+        """The details of a session, opened if there is no room for them next to it."""
         panel = app.page.get_by_role("complementary", name="Details")
         if not await panel.is_visible():
             toggle = app.page.get_by_role("button", name="Details", exact=True)
@@ -159,7 +159,7 @@ class ScreenshotRun:
         return panel
 
     async def put_away(self, app: AppPage) -> None:
-        """Close the details where they lie over the conversation."""
+        """Close the details if they cover the conversation."""
         panel = app.page.get_by_role("complementary", name="Details")
         close = panel.get_by_role("button", name="Close", exact=True).first
         if await close.is_visible():

@@ -18,7 +18,7 @@ WAIT_FOR_GO = "until [ -e go ]; do sleep 0.05; done; touch gone; echo went"
 
 
 def scene(when: str | None, *steps: Step) -> dict[str, Any]:
-    """What happens after a prompt that has these words; None for any other prompt."""
+    """What happens after a prompt that contains this text; None for any other prompt."""
     known = {} if when is None else {"when": when}
     return {**known, "steps": list(steps)}
 

@@ -46,7 +46,7 @@ class ServerProcess:
         return self._link
 
     async def start(self) -> None:
-        """Start it, and wait until it has said how to get in."""
+        """Start it, and wait until it has printed its link."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser",
             "--agent", str(self._agent), "--port", str(self.port),

@@ -185,7 +185,7 @@ async def devices(shots: ScreenshotRun) -> None:
 
 
 async def window(shots: ScreenshotRun) -> None:
-    """What lies over a page."""
+    """Dialogs over a page."""
     server = await shots.emulated(SCRIPT)
     app = await shots.visit(server)
     for keys, title, name in (

@@ -50,7 +50,7 @@ def checkout(cart: list[tuple[str, int]], mailbox: Mailbox) -> Order:
 
 
 async def talk(shots: ScreenshotRun) -> None:
-    """Words of every kind."""
+    """Text of every kind."""
     server = await shots.emulated(
         [
             scene("explain", think("Three places, I believe; let me be sure."), say(WORDS)),

@@ -46,7 +46,7 @@ class Measured:
     longest_ms: float = 0.0
     """Of a processor, by the longest task."""
     long_tasks: list[float] = field(default_factory=list)
-    """On the clock, as the page's own observer tells; others on this machine are in it."""
+    """Wall-clock time from the page's own observer; it includes other programs on this machine."""
     shifts: list[float] = field(default_factory=list)
     """Layout shifts within the conversation."""
     heap_before: int = 0

@@ -25,4 +25,4 @@ async () => {
   };
 }
 """
-"""What a script of our origin can read of the login."""
+"""What a script of the app's origin can read of the login."""

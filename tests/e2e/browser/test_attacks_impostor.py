@@ -22,7 +22,7 @@ from tests.e2e.browser.stored_secrets import STORED
 CONTROLLED = "() => navigator.serviceWorker.controller !== null"
 
 WHOSE = 'async () => (await fetch("/whose")).text()'
-"""The squatter's worker answers this request; the server has no such page."""
+"""The impostor's worker answers this request; the server has no such page."""
 
 UNTIL_OURS = f"""
 async () => {{

@@ -51,11 +51,11 @@ COPIED = """async (words) => {
   database.close();
   return JSON.stringify(rows.filter((row) => row.name !== "lobby")).includes(words);
 }"""
-"""Whether the page has stored a copy of the session with these words for reading offline."""
+"""Whether the page has stored a copy of the session with this text for reading offline."""
 
 
 async def copied(app: AppPage, words: str) -> None:
-    """Wait until the words can be read offline; the page shows no sign of it."""
+    """Wait until the text can be read offline, which the page does not show."""
     async with asyncio.timeout(60):
         while not await app.page.evaluate(COPIED, words):  # noqa: ASYNC110
             await asyncio.sleep(0.1)

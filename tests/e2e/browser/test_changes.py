@@ -16,7 +16,7 @@ LONG = "".join(f"line {number}\n" for number in range(1, 200))
 
 
 async def edited(emulated: Emulated) -> AppServer:
-    """A house whose project is a repository, with an agent that edits two files."""
+    """A server whose project is a repository, with an agent that edits two files."""
     server = await emulated(
         [
             scene(

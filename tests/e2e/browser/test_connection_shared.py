@@ -20,7 +20,7 @@ def allow(app: AppPage) -> Locator:
 
 
 async def follow(server: AppServer, visit: Visit, app: AppPage) -> AppPage:
-    """Another browser on the session that a desk shows."""
+    """Another browser with the same session."""
     other = await visit(server)
     await other.page.goto(app.page.url)
     await expect(other.composer).to_be_visible(timeout=PATIENCE_MS)

@@ -24,7 +24,7 @@ FORGERY = """
 """
 
 TALL = "Z" + "\u0301" * 400 + " overlong marks"
-"""One letter whose accents would be drawn over the half of the page."""
+"""One character whose accents would be drawn over half of the page."""
 
 DRAWN = """
 (frame) => {

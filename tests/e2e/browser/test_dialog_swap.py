@@ -85,7 +85,7 @@ WATCH = """
 
 
 class Hand:
-    """Somebody who wants to allow whatever is there."""
+    """A user who tries to allow every request."""
 
     def __init__(self, app: AppPage, cli: FakeCliProcess, seed: int) -> None:
         self.page = app.page
@@ -100,7 +100,7 @@ class Hand:
         await self.page.mouse.move(*await self.page.evaluate("place()"))
 
     async def shown(self) -> None:
-        """Wait until the newest request stands there."""
+        """Wait until the newest request is shown."""
         await self._until(f"until('echo {self.number}', false)")
 
     async def armed(self) -> None:
@@ -108,7 +108,7 @@ class Hand:
         await self._until(f"armed('echo {self.number}')")
 
     async def aged(self, ms: int) -> None:
-        """Wait until the newest request stands there, and let so much of the half second pass."""
+        """Wait until the newest request is shown, and let this much of the half second pass."""
         await self._until(f"aged('echo {self.number}', {ms})")
 
     async def hit(self) -> None:
@@ -126,7 +126,7 @@ class Hand:
         await self._ask()
 
     async def race(self) -> None:
-        """A swap and a hit at once, in whatever order."""
+        """A swap and a key press at the same time, in any order."""
         await asyncio.gather(self._later(self.swap()), self._later(self.hit()))
 
     async def _ask(self) -> None:

@@ -21,7 +21,7 @@ HIDDEN = (
 """What has no glyph of its own, or turns the order of others round."""
 
 ALIKE = (0x0430, 0x0435, 0x043E, 0x03BF, 0x0440, 0xFF52, 0x1D42B, 0x2215, 0x2044, 0x2011)
-"""What is drawn as a Latin letter, a slash or a hyphen is."""
+"""Characters that look like a Latin letter, a slash or a hyphen."""
 
 MARKED = "".join(f"a{chr(code)}b" for code in (*HIDDEN, *ALIKE))
 """All of them in one text, each between two letters."""
@@ -33,7 +33,7 @@ def names_of(text: str) -> set[str]:
 
 
 async def shown(app: AppPage) -> Any:
-    """The letters that stand bare in the dialog, and the names of all tokens in it."""
+    """The characters that the dialog shows unchanged, and the names of all tokens in it."""
     await expect(app.decision.locator('[title^="U+"]').first).to_be_visible(timeout=PATIENCE_MS)
     bare = await app.decision.evaluate(BARE)
     titles = await app.decision.locator('[title^="U+"]').evaluate_all(

@@ -67,7 +67,8 @@ SHORT = {
     "spaces": ("echo ok" + " " * 10_000 + TAIL, "space×10,000"),
     "blank lines": ("echo ok" + " \t\n" * 10_000 + TAIL, "⏎×10,000"),
 }
-"""Runs of blanks that are drawn as their count, so that the tail stands right beside them."""
+"""Runs of spaces that are drawn as their count, so that the end of the text is right next to
+them."""
 
 LONG = {
     "no-break spaces": "echo ok" + "\u00a0" * 2_000 + TAIL,

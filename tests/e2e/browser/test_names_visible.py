@@ -14,7 +14,7 @@ from tests.e2e.browser.hidden_characters import BARE, NAMED
 
 
 async def bare(page: Page) -> list[str]:
-    """Hidden characters that stand on the page as they are, the tab's own title included."""
+    """Hidden characters that the page shows unchanged, the tab's title included."""
     found: list[str] = await page.locator("body").evaluate(BARE)
     title = await page.title()
     return found + [f"tab: U+{ord(one):X}" for one in title if one in NAMED and ord(one) > 126]

@@ -21,7 +21,7 @@ from tests.e2e.browser.conftest import Visit
 
 
 async def worked(demo: AppServer, visit: Visit, **how: object) -> AppPage:
-    """A desk whose first session has had a turn."""
+    """A page whose first session has had a turn."""
     app = await visit(demo, **how)
     await app.start("hello")
     await app.expect_rest()

@@ -26,7 +26,7 @@ def part(app: AppPage, title: str) -> Locator:
 
 
 async def begun(app: AppPage, *, answer: str | None = None) -> None:
-    """A session that has said something and rests."""
+    """An idle session with one answer."""
     await app.start("hello", answer=answer)
     await app.expect_words("You said: hello")
     await app.expect_rest()

@@ -55,7 +55,8 @@ SUBSCRIBED = """
   PushManager.prototype.getSubscription = async () => PushManager.made ?? null;
 })
 """
-"""Chromium has no push service in tests, so the browser's own part is replaced; ours is not."""
+"""Chromium has no push service in tests, so the browser's own part is replaced; the app's part is
+not."""
 
 SHOWN = """async () => (await self.registration.getNotifications()).map((one) => ({
   title: one.title, body: one.body, tag: one.tag, actions: one.actions.map((each) => each.title), data: one.data,

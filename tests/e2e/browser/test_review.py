@@ -20,7 +20,7 @@ LONG = "".join(f"line {number}\n" for number in range(1, 200))
 
 
 async def reviewed(emulated: Emulated, **options: Any) -> AppServer:
-    """A house with a repository; its agent edits a file, and answers a review by another edit."""
+    """A server with a repository; its agent edits a file, and answers a review by another edit."""
     server = await emulated(
         [
             scene(

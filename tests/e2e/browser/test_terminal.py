@@ -51,7 +51,7 @@ def rows(region: Locator) -> Locator:
 
 
 async def run(app: AppPage, region: Locator, command: str, words: str) -> None:
-    """Type a command into the focused terminal and wait for words of its output."""
+    """Type a command into the focused terminal and wait for a part of its output."""
     await expect(region.get_by_role("textbox")).to_be_focused()
     await app.page.keyboard.type(command)
     await app.page.keyboard.press("Enter")

@@ -83,7 +83,7 @@ class CliHarness:
         return await play(session, f"use {tool}")
 
     def outside(self, name: str, content: str) -> Path:
-        """A file in a folder beside the project."""
+        """A file in a folder next to the project."""
         path = self.project.parent / "outside" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(content)

@@ -66,22 +66,22 @@ class RecordingObserver:
         await self._bell.until(lambda: bool(condition()), TURN_S)
 
     def received(self, messages: list[AnyMessage], at: float) -> None:
-        """The session tells what came."""
+        """A message was received."""
         self.heard += messages
         self._bell.ring()
 
     def sent(self, message: Input, line: bytes, at: float) -> None:
-        """The session tells what went."""
+        """A message was written."""
         self.written.append(json.loads(line))
         self._bell.ring()
 
     def prompt_moved(self, move: PromptMoved, at: float) -> None:
-        """The session tells of a prompt."""
+        """The state of a prompt changed."""
         self.moves.append(move)
         self._bell.ring()
 
     def exited(self, returncode: int, at: float) -> None:
-        """The session tells the end."""
+        """The session ended."""
         self.returncode = returncode
         self._bell.ring()
 

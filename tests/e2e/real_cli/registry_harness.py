@@ -57,7 +57,7 @@ class RegistryHarness:
         return found
 
     async def turns(self, session: str, count: int) -> LiveSession:
-        """Wait for so many turns to be over."""
+        """Wait for this many turns to be over."""
         live = self.live(session)
         await self.until(
             lambda: [t.outcome for t in live.transcript.turns].count("success") == count

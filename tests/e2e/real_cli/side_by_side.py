@@ -106,7 +106,7 @@ class Host:
         self.process.answer(message, body)
 
     def results(self, lines: Iterable[Message]) -> list[tuple[Any, Any]]:
-        """What the model and the host were told by each tool."""
+        """What the model and the host received from each tool."""
         return [
             (block["content"], line.get("tool_use_result"))
             for line in lines

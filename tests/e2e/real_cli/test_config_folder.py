@@ -38,7 +38,7 @@ class ServerClient:
         return dict(result["result"])
 
     async def say(self, session: str, text: str, turns: int) -> None:
-        """Send a prompt and wait until so many turns are over."""
+        """Send a prompt and wait until this many turns are over."""
         uuid = f"00000000-0000-4000-8000-{abs(hash((session, text))) % 10**12:012d}"
         await self.intend("send", session=session, text=text, uuid=uuid)
         await self.turns(session, turns)

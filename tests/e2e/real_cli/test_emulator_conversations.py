@@ -112,7 +112,7 @@ async def test_E23_a_long_command_is_reported_as_a_task(
 async def test_E23_a_requested_compaction_is_reported_in_the_same_way(
     side_by_side: SideBySide,
 ) -> None:
-    """But for the words of the summary and its size."""
+    """Except for the text of the summary and its size."""
 
     async def scenario(host: Host) -> Any:
         for prompt in ("go", "/compact", "again"):

@@ -81,7 +81,7 @@ async def _next(host: Host) -> Message:
 async def test_E29_a_hook_that_says_continue_false_ends_the_turn(
     event: str, side_by_side: SideBySide
 ) -> None:
-    """With which words, which terminal reason, and what the next turn gets."""
+    """With which text, which terminal reason, and what the next turn gets."""
     first = FAILURE if event == "PostToolUseFailure" else LISTING
     scenario = hooked(event, lambda call: {"continue": False, "stopReason": "enough"})
     replies = [first, ModelReply(reply("one")), ModelReply(reply("two"))]

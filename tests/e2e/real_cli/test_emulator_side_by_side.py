@@ -211,7 +211,7 @@ def notes(message: dict[str, Any]) -> dict[str, Any]:
 async def test_E23_resources_of_a_server_are_listed_and_read(
     kind: str, side_by_side: SideBySide, cli: RealCli, tmp_path: Path
 ) -> None:
-    """Which tools there are for them, what is asked of the server, what the model is told."""
+    """Which tools exist for them, what is requested from the server, what the model receives."""
     server, uri = ("notes", "note://one") if kind == "sdk" else ("small", "ui://small/page")
 
     async def scenario(host: Host) -> Any:

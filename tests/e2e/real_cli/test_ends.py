@@ -56,7 +56,8 @@ async def test_closing_an_idle_session_ends_the_cli_with_0(harness: CliHarness) 
 
 
 async def test_closing_during_a_turn_ends_it(harness: CliHarness) -> None:
-    """CLI-518: left alone, a CLI runs its queue to the end first; we interrupt it."""
+    """CLI-518: without an interrupt a CLI first runs its queue to the end; Fairlead interrupts
+    it."""
     gate = Gate()
     harness.model.push(reply("Never.").but(hold=gate))
     async with harness.session() as session, asyncio.timeout(TURN_S):
@@ -157,7 +158,7 @@ async def test_a_cli_that_sigint_ends_exits_with_0_and_its_turn_fails(
 
 
 async def test_a_killed_cli_is_distinguished_from_one_that_exited(harness: CliHarness) -> None:
-    """CLI-508: the end is learned from wait; every reader and every turn is told."""
+    """CLI-508: the end is learned from wait; every reader and every turn is notified."""
     async with harness.session() as session, asyncio.timeout(TURN_S):
         await play(session)
         reader = session.messages()

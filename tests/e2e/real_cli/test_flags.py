@@ -80,7 +80,7 @@ def version_of(cli: RealCli) -> Version:
 
 
 def claimed(version: Version) -> dict[str, list[str]]:
-    """Flag -> its words, for all rows that this version should take."""
+    """Flag -> its arguments, for all rows that this version should accept."""
     words: dict[str, list[str]] = {}
     for flag, options, _, since in TABLE:
         if version >= Version(2, 1, since) and flag not in {"--x-new", *WITH_INITIALIZE}:

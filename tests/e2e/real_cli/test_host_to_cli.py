@@ -39,7 +39,7 @@ from tests.e2e.real_cli.cli_harness import (
 from tests.e2e.real_cli.recording_observer import RecordingObserver, ended, has
 
 SILENCE_S = 0.5
-"""How long we wait for a CLI that is known to answer such a request never."""
+"""How long to wait for a CLI that is known never to answer such a request."""
 
 ODD_TEXTS = (
     " ",
@@ -54,7 +54,7 @@ ODD_TEXTS = (
 async def test_a_prompt_can_have_several_blocks_and_its_echo_has_its_uuid(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-202: content of blocks, a uuid of our own; trap 20: the echo tells the start."""
+    """CLI-202: content of blocks, the host's own uuid; the echo marks the start."""
     async with harness.session() as session:
         turn = await session.send(["first", "second"])
         messages = [message async for message in turn]
@@ -69,7 +69,7 @@ async def test_a_prompt_can_have_several_blocks_and_its_echo_has_its_uuid(
 
 
 async def test_no_prompt_text_can_end_the_cli(harness: CliHarness) -> None:
-    """CLI-900: whatever is said, one message is one line; trap 9."""
+    """CLI-900: whatever the text, one message is one line."""
     async with harness.session() as session:
         for text in ODD_TEXTS:
             (result,) = await ended(await session.send(text))
@@ -254,7 +254,7 @@ async def test_a_failing_or_missing_handler_denies_and_the_turn_continues(
 
 
 async def test_an_answer_to_a_request_that_has_ended_is_not_written(harness: CliHarness) -> None:
-    """CLI-221: a second or late response is ignored by the CLI; ours is never sent."""
+    """CLI-221: a second or late response is ignored by the CLI; Fairlead never sends one."""
     harness.model.push(use("Bash", command=harness.script(), description="d"))
     decisions = ScriptedDecisions()
     session = harness.session(on_permission=decisions)

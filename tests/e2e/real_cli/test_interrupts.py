@@ -178,7 +178,8 @@ async def test_an_interrupt_directly_after_a_prompt_leaves_nothing_pending(
 async def test_a_denial_with_interrupt_ends_the_turn_immediately(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-203: deny with interrupt:true; no second request, and only old ones pass the words on."""
+    """CLI-203: deny with interrupt:true; no second request, and only old versions pass the message
+    on."""
     harness.model.push(use("Bash", command=harness.script(), description="d"))
     decisions = ScriptedDecisions(Deny("Stop this.", interrupt=True))
     async with harness.session(on_permission=decisions) as session:

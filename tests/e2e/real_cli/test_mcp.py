@@ -231,7 +231,8 @@ async def statuses(session: Session) -> dict[str, str]:
 async def test_servers_are_enabled_disabled_reconnected_added_and_removed(
     harness: CliHarness, cli: RealCli, tmp_path: Path
 ) -> None:
-    """CLI-806: mcp_status (each once), toggle, reconnect, set_servers; our own tools stay."""
+    """CLI-806: mcp_status (each once), toggle, reconnect, set_servers; the in-process tools
+    stay."""
 
     @tool("hello")
     async def hello() -> str:

@@ -153,7 +153,7 @@ async def test_an_allow_can_include_a_rule_that_denies_later_calls(harness: CliH
 async def test_a_result_lists_the_denials_of_its_own_turn(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-307: permission_denials, of a host and of a rule; 2.1.325 also tells the latter."""
+    """CLI-307: permission_denials, of a host and of a rule; 2.1.325 also reports the latter."""
     command = harness.script()
     settings = {"permissions": {"deny": [f"Bash({command} ruled)"]}}
     decisions = ScriptedDecisions(Deny("not today"))

@@ -71,7 +71,7 @@ async def test_bypassPermissions_only_asks_what_needs_a_user(harness: CliHarness
 
 
 async def test_dontAsk_denies_without_asking(harness: CliHarness, cli: RealCli) -> None:
-    """CLI-307: modes, dontAsk; 2.1.325 tells each denial."""
+    """CLI-307: modes, dontAsk; 2.1.325 reports each denial."""
     decisions = ScriptedDecisions()
     async with harness.session(permission_mode="dontAsk", on_permission=decisions) as session:
         written = await harness.use(
@@ -98,7 +98,7 @@ async def test_plan_mode_does_not_block_every_change(harness: CliHarness, cli: R
 
 
 async def test_bypassPermissions_as_root_is_refused_with_a_hint(harness: CliHarness) -> None:
-    """CLI-313: bypass as root; anybody else may."""
+    """CLI-313: bypass as root is refused; other users may."""
     session = harness.session(danger=Danger(skip_permissions=True))
     if os.geteuid() == 0:
         with pytest.raises(AgentExited, match="IS_SANDBOX") as exited:

@@ -95,7 +95,7 @@ def allow_bash(*commands: str) -> PermissionUpdate:
 
 
 async def test_without_a_handler_a_request_is_denied_with_a_reason(harness: CliHarness) -> None:
-    """CLI-300: what would prompt needs somebody to answer; nothing hangs."""
+    """CLI-300: a call that would ask needs a handler; nothing hangs."""
     async with harness.session() as session:
         await harness.use(session, "Write", file_path=str(harness.project / "a.txt"), content="x")
     (seen,) = harness.model.requests[1].tool_results

@@ -30,7 +30,7 @@ class Reviewer:
 
 
 def write_the_plan(request: ModelRequest) -> Reply:
-    """Do as the CLI tells the model to: write the plan into the file that it names."""
+    """Do what the CLI tells the model: write the plan into the file that it names."""
     (path,) = set(re.findall(r"/[\w./-]*/plans/[\w-]+\.md", json.dumps(request.body)))
     return use("Write", file_path=path, content=PLAN)
 
@@ -104,7 +104,7 @@ async def test_a_plan_approved_with_edits_continues_in_acceptEdits(harness: CliH
 
 
 async def test_entering_plan_mode_does_not_ask(harness: CliHarness) -> None:
-    """CLI-407: EnterPlanMode; no prompt, the new mode is told."""
+    """CLI-407: EnterPlanMode: no request, the new mode is reported."""
     async with harness.session() as session:
         messages = await harness.use(session, "EnterPlanMode")
     assert modes(messages)[-1] == "plan"

@@ -23,7 +23,7 @@ def question(text: str, *, multi: bool = False) -> dict[str, Any]:
 
 
 class Person:
-    """Answers questions as told and remembers them."""
+    """Answers questions as scripted and records them."""
 
     def __init__(self, *replies: Answers | Mapping[str, Any] | Deny) -> None:
         self.asked: list[QuestionRequest] = []
@@ -46,7 +46,7 @@ async def answers_of(
 
 
 def heard(harness: CliHarness) -> str:
-    """What the model was told of the last answer."""
+    """What the model received as the last answer."""
     return harness.model.requests[-1].tool_results[0].text
 
 

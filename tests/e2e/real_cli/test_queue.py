@@ -142,7 +142,8 @@ async def test_prompts_queued_inside_the_cli_run_after_an_interrupt(
 
 
 async def test_an_interrupt_can_drop_all_queued_prompts(harness: CliHarness, cli: RealCli) -> None:
-    """CLI-518: `cancel_queued:true` drops what waits inside the CLI; our own queue always."""
+    """CLI-518: `cancel_queued:true` drops what is queued inside the CLI; the host's own queue
+    always works."""
     gate = Gate()
     harness.model.push(reply("Never.").but(hold=gate))
     async with harness.session() as session, asyncio.timeout(TURN_S):

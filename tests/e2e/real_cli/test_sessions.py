@@ -195,7 +195,7 @@ async def test_files_are_restored_to_their_state_before_a_prompt(harness: CliHar
 async def test_both_directions_can_be_recorded_and_read_back(
     harness: CliHarness, tmp_path: Path
 ) -> None:
-    """CLI-1400: what a host writes and what it hears, line by line and exact."""
+    """CLI-1400: what a host writes and what it receives, line by line and exact."""
     record = tmp_path / "session.ndjson"
     session = harness.session(record=record)
     observer = RecordingObserver.of(session)

@@ -31,7 +31,7 @@ from tests.e2e.real_cli.recording_observer import ended
 
 
 def agent(prompt: str, *, background: bool = False) -> ToolUse:
-    """The model starts a subagent; newer CLIs do it in the background unless told otherwise."""
+    """The model starts a subagent; newer CLIs do it in the background by default."""
     return tool(
         "Task",
         description="some work",
@@ -131,7 +131,7 @@ async def test_the_turn_ends_before_a_background_agent_ends(
 
 @pytest.mark.only(since="2.1.325")
 async def test_the_end_of_a_background_agent_starts_a_turn(harness: CliHarness) -> None:
-    """CLI-521: turns nobody asked for; a prompt waits until such a turn is over."""
+    """CLI-521: turns without a prompt; a prompt waits until such a turn is over."""
     agent_gate, turn_gate = Gate(), Gate()
     harness.model.push(
         reply(agent("take your time", background=True)),

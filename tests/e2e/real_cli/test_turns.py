@@ -65,7 +65,8 @@ async def test_a_complete_block_arrives_before_its_stream_event(harness: CliHarn
 async def test_a_prompt_is_echoed_at_the_start_of_its_turn_and_only_on_request(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-517: the replay has our uuid and tells the start, not the receipt; trap 20."""
+    """CLI-517: the replay has the host's uuid and marks the start of the turn, not the receipt of
+    the prompt."""
     gate = Gate()
     harness.model.push(reply("Hello.").but(hold=gate))
     session = harness.session()

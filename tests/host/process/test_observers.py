@@ -22,7 +22,7 @@ QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
 
 
 class Notes:
-    """An observer that notes what it is told, and may react to the first result."""
+    """An observer that records its calls, and may react to the first result."""
 
     def __init__(self, client: Client, *, urgent: str | None = None) -> None:
         self.client = client

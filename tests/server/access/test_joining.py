@@ -25,7 +25,7 @@ async def post(served: Served, path: str, body: Any, **headers: str) -> tuple[in
 async def at_the_door(
     served: Served, role: str = "approver"
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """An owner, and what a phone is told that came with the owner's code."""
+    """An owner, and the server's response to a phone with the owner's code."""
     owner = {"authorization": f"Bearer {await served.token()}"}
     _, made = await post(served, "/api/codes", {"role": role}, **owner)
     status, pairing = await post(served, "/api/pair", {"code": made["code"], "name": "A phone"})

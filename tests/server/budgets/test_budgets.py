@@ -52,7 +52,7 @@ class Bank:
         await self.harness.say(session, {"cost": total}, {"say": text})
 
     async def notices(self) -> list[str]:
-        """What users are told, the oldest first."""
+        """The notices to users, the oldest first."""
         query = "SELECT body FROM notices WHERE key LIKE 'budget:%' ORDER BY id"
         rows = await self.harness.store.query(lambda db: db.execute(query).fetchall())
         return [bytes(body).decode() for (body,) in rows]

@@ -105,7 +105,7 @@ class World:
             self.attach()
 
     def check(self) -> None:
-        """Let everybody come to now: each has the end of what the server has, without a hole."""
+        """Bring every client up to date: each has the end of the server's items, without a gap."""
         for hub_client in self.hub_clients:
             self.now += 10.0
             if not hub_client.connected:

@@ -37,7 +37,7 @@ def files(profile: Profile) -> set[str]:
 
 
 async def turns(harness: ServerHarness, session: str, count: int = 1) -> None:
-    """Wait until so many turns of a session are over."""
+    """Wait until this many turns of a session are over."""
     live = await harness.registry.sessions.load(session)
     await harness.until(
         lambda: sum(turn.outcome is not None for turn in live.transcript.turns) >= count

@@ -42,7 +42,7 @@ class CountingConnection(websockets.ClientConnection):
         super().process_event(event)
 
     async def hear_pings(self, count: int) -> None:
-        """Wait for so many pings."""
+        """Wait for this many pings."""
         async with asyncio.timeout(60):
             for _ in range(count):
                 await self._pings.get()

@@ -65,7 +65,7 @@ def test_a_frame_that_is_not_complete_is_left_to_the_parser() -> None:
 
 
 async def entered(served: Served) -> RawSocket:
-    """A raw socket that has said hello and was shown the lobby."""
+    """A raw socket that has sent its hello and received the lobby."""
     raw = await RawSocket.open(int(served.base.rpartition(":")[2]))
     token = await served.token("owner")
     hello = {"type": "hello", "protocol": 1, "token": token, "client": "c" * 36}

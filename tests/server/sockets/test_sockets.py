@@ -17,7 +17,7 @@ ASK = {"ask": {"id": "ask-1", "tool": "Bash", "input": {"command": "rm -rf build
 
 
 async def closing(client: Client) -> tuple[int, str]:
-    """How the server closes a socket: the code, and the reason it said before."""
+    """How the server closes a socket: the code, and the reason it sent before."""
     goodbye = await client.hear("bye")
     with pytest.raises(websockets.ConnectionClosed) as closed:
         await asyncio.wait_for(client.socket.recv(), 10)

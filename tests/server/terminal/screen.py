@@ -46,7 +46,7 @@ class Screen:
         return piece
 
     async def until(self, words: str) -> str:
-        """Read until these words appear; returns everything so far."""
+        """Read until this text appears; returns everything so far."""
         while words not in self.text:
             await self.take()
         return self.text
@@ -55,7 +55,7 @@ class Screen:
         await self.client.say(type="terminal_input", terminal=self.terminal, data=data)
 
     async def run(self, command: str, words: str) -> str:
-        """Type a command and wait for words that only its output has."""
+        """Type a command and wait for text that only its output has."""
         await self.type(f"{command}\n")
         return await self.until(words)
 

@@ -112,7 +112,7 @@ async def test_S11_a_full_database_refuses_keeps_and_recovers(folder: Path) -> N
 
 
 def can_mount() -> bool:
-    """Whether a file system of our own can be made here."""
+    """Whether the test can mount its own file system here."""
     if shutil.which("unshare") is None:
         return False
     tried = subprocess.run(
@@ -191,7 +191,7 @@ async def test_S13_a_log_that_was_cut_leaves_a_beginning(crashed: Path, tmp_path
 
 
 async def read_or_condemned(store: SqliteStore, session: str) -> bool:
-    """Whether all is as it was written; if not, the store must have said so."""
+    """Whether everything is as it was written; if not, the store must have reported it."""
     try:
         await is_a_beginning(store, session)
     except StoreUnavailable as refused:

@@ -44,7 +44,7 @@ async def test_S21_one_process_cannot_open_it_twice_and_may_open_it_again(folder
 
 @pytest.fixture
 def careless() -> Iterator[None]:
-    """Whatever this process makes may be read by all."""
+    """Every file that this process creates is readable by all users."""
     before = os.umask(0)
     yield
     os.umask(before)
