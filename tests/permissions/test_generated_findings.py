@@ -149,3 +149,37 @@ def test_P92_the_source_of_a_copy_counts_as_changed() -> None:
 def test_P93_an_agent_without_a_type_is_the_general_one() -> None:
     call = tool("Task", description="d", prompt="p")
     assert says(call, RuleBook.of(deny=["Agent(general-purpose)"])) is DENY
+
+
+@pytest.mark.parametrize("end", ["11>&1", "<>/dev/null", "2>&-", "<&3"])
+def test_P94_an_unusual_redirection_may_ask(end: str) -> None:
+    book = RuleBook.of(allow=["Bash(npm run:*)"])
+    assert says(f"npm run x {end}", book) in (MAY_ASK, ASK)
+    assert says(f"cat a.txt {end}") in (MAY_ASK, ASK)
+
+
+@pytest.mark.parametrize(
+    "end", ["2>&1 1>/dev/null", "2>&1 2>&1", ">&/dev/null", "2>&3", ">|/dev/null", "&>/dev/null"]
+)
+def test_P94_2_1_38_knows_fewer_redirections(end: str) -> None:
+    book = RuleBook.of(allow=["Bash(npm run:*)"])
+    assert says(f"npm run x {end}", book, place(CLASSIC)) in (MAY_ASK, ASK)
+    assert says(f"npm run x {end}", book) is ALLOW
+
+
+@pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
+@pytest.mark.parametrize(
+    "end", ["2>&1", ">/dev/null 2>&1", "2>/dev/null", "1>&2", "2>&1 >/dev/null"]
+)
+def test_P94_everyday_redirections_are_certain(end: str, family: Family) -> None:
+    book = RuleBook.of(allow=["Bash(npm run:*)"])
+    assert says(f"npm run x {end}", book, place(family)) is ALLOW
+
+
+def test_P94_an_option_with_a_letter_that_is_not_ascii_may_ask() -> None:
+    assert says("grep x -é") in (MAY_ASK, ASK)
+
+
+def test_P93_the_name_of_an_agent_is_compared_in_any_case() -> None:
+    call = tool("Task", description="d", prompt="p", subagent_type="explore")
+    assert says(call, RuleBook.of(deny=["Task(Explore)"])) is DENY

@@ -32,6 +32,8 @@ _HOME = re.compile(r"~(?:/[\w./-]*)?")
 _ODD_CONTINUATION = re.compile(
     r"(?:^|[^ \t])[ \t]*\\\n(?![ \t]*[\w./'\"-])|(?<![ \t])\\\n|^\s*\\\n"
 )
+_REDIRECTS = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<"))
+_OLD_REDIRECTS = frozenset((">", ">>", ">&", "<"))
 _TESTING = frozenset(("[", "[[", "]", "]]", "!", "==", "=~", "<", ">"))
 _WITH_PATTERNS = frozenset(("cat", "du", "echo", "grep", "head", "ls", "stat", "tail", "wc"))
 """Programs whose arguments may be patterns such as `*.py`; 2.1.325 asks about `expr *.py` (CLI-1501)."""
@@ -123,14 +125,35 @@ def _about_command(command: SimpleCommand, family: Family) -> str | None:
     for word in command.words:
         if not _is_plain(word, old=old):
             return f"the word {word.source[:60]} is written unusually"
+    return _about_redirects(command, family, old=old)
+
+
+def _about_redirects(command: SimpleCommand, family: Family, *, old: bool) -> str | None:
+    """Why a redirection may ask: only these forms were measured (CLI-1518)."""
+    duplicated = False
     for redirect in command.redirects:
-        if redirect.target is not None and not _is_plain(redirect.target, old=old):
+        if redirect.target is None:
+            continue
+        if not _is_plain(redirect.target, old=old):
             return "a redirection names its file unusually"
+        if len(redirect.stream) > 1:
+            return "a redirection has a stream of two digits"
+        if redirect.operator not in (_OLD_REDIRECTS if family.plain_words_only else _REDIRECTS):
+            return f"it has an unusual redirection ({redirect.operator})"
+        if family.plain_words_only:
+            if duplicated and redirect.stream:
+                return "a redirection follows one such as 2>&1"
+            joins = redirect.operator == ">&"
+            if joins and (redirect.target.value or "") not in ("1", "2"):
+                return "a redirection leads to an unusual stream"
+            duplicated = duplicated or joins
     return None
 
 
 def _is_plain(word: Word, *, old: bool) -> bool:
     source = word.source
+    if (word.value or "").startswith("-") and not source.isascii():
+        return False  # 2.1.325 asks about `grep x -é` (CLI-1518).
     quoted = _QUOTED_IN_OLD.fullmatch(source) if old else _QUOTED.fullmatch(source)
     return (
         quoted is not None

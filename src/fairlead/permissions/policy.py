@@ -391,6 +391,8 @@ def _content_matches(entry: SourcedRule, call: ToolCall) -> bool:
         name = "general-purpose"
     if not name:
         return False
+    # 2.1.325 finds an agent by its name in any case (CLI-1517).
+    content, name = content.lower(), name.lower()
     content = content.removeprefix("/") if call.tool in SKILLS else content
     return star_match(content.removesuffix(":*").split("*"), name) or (
         content.endswith(":*") and name.startswith(content[:-2])

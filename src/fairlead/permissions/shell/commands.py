@@ -44,6 +44,8 @@ class Redirect:
     operator: str
     target: Word | None = None
     """The file; None for here-documents and here-strings."""
+    stream: str = ""
+    """The number of the stream, as in `2>&1`; empty if it is not written."""
 
     @property
     def writes(self) -> bool:

@@ -377,7 +377,9 @@ class _Reader:
             self.doubt("a redirection names its file with a pattern")
         if any(char in (word.value or "") for word in words for char in "$`"):
             self.doubt("a redirection names a file with a dollar sign or backtick")
-        return [Redirect(operator=operator, target=word) for word in words]
+        streams = (self.text(child) for child in node.children if child.type == "file_descriptor")
+        stream = next(streams, "")
+        return [Redirect(operator=operator, target=word, stream=stream) for word in words]
 
     def heredoc(self, node: Node, hidden: bool) -> list[Redirect]:
         found: list[Redirect] = [Redirect(operator="<<")]

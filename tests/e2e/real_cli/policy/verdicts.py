@@ -180,10 +180,15 @@ class _Watch:
         return ALLOW
 
     def _is_taken_away(self, tool: str) -> bool:
+        """Whether a rule that denies the whole tool has removed it from the list of tools."""
         names = {tool, "Task", "Agent"} if tool in ("Task", "Agent") else {tool}
         for _, behavior, rule in self._scenario.rules:
-            name = rule.partition("(")[0].strip()
-            if behavior == "deny" and (name in names or tool.startswith(name.rstrip("*"))):
+            name, _, content = rule.strip().partition("(")
+            if behavior != "deny" or content not in ("", "*)", "**)"):
+                continue
+            prefix = name.rstrip("*")
+            pattern = name != prefix or name.startswith("mcp__")
+            if name in names or (pattern and tool.startswith(prefix)):
                 return True
         return False
 
