@@ -301,3 +301,19 @@ async def test_an_invited_device_is_confirmed_at_another_gateway(team: Fleet) ->
     assert answers == [200, 404]
     status, _, _ = await second.http("/api/sessions", Authorization=f"Bearer {token}")
     assert status == 200
+
+
+async def test_a_client_that_lost_its_count_continues_after_the_highest_number(team: Fleet) -> None:
+    node, (first, second) = team.nodes[0], team.gateways
+    client = await first.client()
+    done = await client.intend("new_session", n=41, cwd=str(node.project))
+    assert done["ok"], done
+    highest = first.gateway.documents._highest
+    await highest.write()
+    for each in team.nodes:
+        each.bus.cut()
+    await second.until(lambda: not second.gateway.directory.here())
+    again = Client(second, client.token)
+    again.id = client.id
+    await again.connect()
+    assert (await again.hear("welcome"))["last_intent"] == 41

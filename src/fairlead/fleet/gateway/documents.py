@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,6 +17,7 @@ import msgspec
 
 from fairlead.fleet.bus.bus import Bucket, BusError, Conflict
 from fairlead.fleet.gateway.directory import Directory
+from fairlead.fleet.gateway.highest_intents import HighestIntents, client_token
 from fairlead.fleet.gateway.intent_routes import Routed, merged_result, routed, sparse
 from fairlead.fleet.gateway.mirrors import Mirrors
 from fairlead.fleet.gateway.node_client import NodeClient
@@ -56,6 +56,7 @@ class FleetDocuments:
         presence: PresentDevices,
         uploads: GatewayUploads,
         placements: Bucket,
+        highest: HighestIntents,
         revoke: Callable[[str], Awaitable[dict[str, Any]]],
     ) -> None:
         """`placements` has the machine that was chosen for each new session."""
@@ -67,6 +68,7 @@ class FleetDocuments:
         self._presence = presence
         self._uploads = uploads
         self._placements = placements
+        self._highest = highest
         self._revoke = revoke
 
     # Documents
@@ -124,10 +126,15 @@ class FleetDocuments:
             return IntentResult(
                 n=n, ok=False, code=refusal.code, message=refusal.message, result=refusal.facts
             )
+        if any(result.ok for result in results):
+            self._highest.note(device.id, client, n)
         return _joined(n, list(zip(parts, results, strict=True)))
 
     async def last_intent(self, device: Device, client: str) -> int:
-        """The highest n of a device's client that any machine has carried out."""
+        """The highest n of a device's client that any machine has carried out.
+
+        Machines that are away cannot be asked, so gateways also keep the numbers in a bucket.
+        """
         ask = LastIntentAsk(device=device.id, client=client)
 
         async def of(node: str) -> int:
@@ -135,8 +142,10 @@ class FleetDocuments:
                 return await self._client.last_intent(node, ask)
             return 0
 
-        numbers = await asyncio.gather(*(of(node) for node in self._directory.here()))
-        return max(numbers, default=0)
+        numbers = await asyncio.gather(
+            self._highest.of(device.id, client), *(of(node) for node in self._directory.here())
+        )
+        return max(numbers)
 
     async def _do(self, device: Device, client: str, n: int, part: Routed) -> IntentResult:
         intent = part.intent
@@ -155,8 +164,7 @@ class FleetDocuments:
         chosen = self._choose(str(getattr(intent, "cwd", "")))
         if not isinstance(intent, NewSession):
             return chosen
-        text = f"{device.id}/{client}".encode("utf-8", "surrogatepass")
-        key = f"place.{hashlib.sha256(text).hexdigest()[:32]}.{n}"
+        key = f"place.{client_token(device.id, client)}.{n}"
         try:
             await self._placements.create(key, chosen.encode())
         except Conflict:

@@ -22,6 +22,7 @@ from typing import Any
 from fairlead.fleet.bus.bus import Bus
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.documents import FleetDocuments
+from fairlead.fleet.gateway.highest_intents import HighestIntents
 from fairlead.fleet.gateway.http_routes import FleetApi
 from fairlead.fleet.gateway.joining_devices import FleetCodes, FleetJoining
 from fairlead.fleet.gateway.mirrors import Mirrors
@@ -105,6 +106,7 @@ async def open_gateway(
         stack.push_async_callback(devices.revocations.close)
         uploads = GatewayUploads(Uploads(data / "uploads", limits), client)
         revoke = _revoking(devices, presence)
+        highest = HighestIntents(bus.bucket("clients"))
         documents = FleetDocuments(
             hub,
             directory=directory,
@@ -113,6 +115,7 @@ async def open_gateway(
             presence=presence,
             uploads=uploads,
             placements=bus.bucket("clients"),
+            highest=highest,
             revoke=revoke,
         )
         replicas = ReplicaDocuments(
@@ -132,6 +135,7 @@ async def open_gateway(
             uploads=uploads,
             limits=limits,
             version=version("fairlead"),
+            gaps=lambda: mirrors.gaps,
             more=(
                 *PairRoutes(devices, limits).routes,
                 *DeviceRoutes(
@@ -148,7 +152,8 @@ async def open_gateway(
         await people.start()
         await presence.start()
         await watch.start()
-        for work in (people.run(), presence.run(), watch.run(), mirrors.run(), replicas.run()):
+        tasks = (people, presence, watch, mirrors, replicas, highest)
+        for work in (each.run() for each in tasks):
             task = asyncio.create_task(work)
             task.add_done_callback(_report)
             stack.push_async_callback(_end, task)

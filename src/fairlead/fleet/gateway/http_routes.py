@@ -12,7 +12,8 @@ The gateway checks the token, the machine checks the role: it looks the role up 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -39,6 +40,16 @@ __all__ = ["FleetApi"]
 PASSED = {"accept", "content-type", "if-none-match", "if-modified-since", "range"}
 """Headers of a request that a machine gets."""
 
+RETURNED = {
+    "accept-ranges", "content-disposition", "content-length", "content-range", "content-type",
+    "etag", "last-modified",
+}  # fmt: skip
+"""Headers of a machine's response that a browser gets."""
+
+SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""A machine that was taken over must not run scripts with the origin of the gateway, where the keys
+of devices for all machines are."""
+
 ALL_S = 5.0
 """How long all machines together are waited for."""
 
@@ -60,9 +71,10 @@ class FleetApi(Guard):
         uploads: GatewayUploads,
         limits: Limits,
         version: str,
+        gaps: Callable[[], int],
         more: tuple[Route, ...],
     ) -> None:
-        """`more` are the routes that the gateway handles like a server."""
+        """`gaps` counts how often a mirror missed something; `more` are the routes that the gateway handles like a server."""
         super().__init__(devices)
         self._directory = directory
         self._lobby = lobby
@@ -70,6 +82,7 @@ class FleetApi(Guard):
         self._uploads = uploads
         self._limits = limits
         self._version = version
+        self._gaps = gaps
         self.routes = (*self._own(), *more, *self._passed_on())
 
     def _own(self) -> tuple[Route, ...]:
@@ -119,8 +132,19 @@ class FleetApi(Guard):
             "fairlead_fleet_machines": len(nodes),
             "fairlead_fleet_machines_here": len(self._directory.here()),
             "fairlead_fleet_sessions": len(self._lobby.ids("sessions")),
+            "fairlead_fleet_gaps_total": self._gaps(),
         }
-        lines = [f"# TYPE {name} gauge\n{name} {value}\n" for name, value in metrics.items()]
+        lines = []
+        for name, value in metrics.items():
+            kind = "counter" if name.endswith("_total") else "gauge"
+            lines.append(f"# TYPE {name} {kind}\n{name} {value}\n")
+        age = "fairlead_fleet_beat_age_seconds"
+        lines.append(f"# TYPE {age} gauge\n")
+        lines += [
+            f'{age}{{node="{node.id}"}} {time.monotonic() - node.heard:.3f}\n'
+            for node in nodes
+            if node.heard is not None
+        ]
         return Response("".join(lines), media_type="text/plain; version=0.0.4")
 
     async def _openapi(self, request: Request) -> Response:
@@ -176,7 +200,8 @@ class FleetApi(Guard):
             target = here[0], quote(path)
         node, path = target
         response = await self._ask(request, node, path, urlencode(query), request.stream())
-        headers = dict(response.headers)
+        headers = {name: value for name, value in response.headers if name.lower() in RETURNED}
+        headers["content-security-policy"] = SANDBOX
         return StreamingResponse(response.body, response.status, headers=headers)
 
     def _target(self, request: Request, path: str, query: dict[str, str]) -> tuple[str, str] | None:

@@ -44,6 +44,9 @@ GRACE_S = 0.5
 RETRY_S = 0.5
 """The pause before a document is opened again after the node refused or did not answer."""
 
+OPEN_TRIES = 5
+"""How often a document is opened in a row; the next frame or beat that does not fit begins again."""
+
 FOLLOW_EVERY_S = 10.0
 """How often a gateway repeats which documents it follows."""
 
@@ -222,7 +225,9 @@ class Mirrors:
         """Whether the copy is at a number of the node's document now."""
         key = following.node, following.document
         try:
-            while self._followed.get(key) is following:
+            for _ in range(OPEN_TRIES):
+                if self._followed.get(key) is not following:
+                    return False
                 seq, epoch = following.copy.position
                 ask = OpenAsk(
                     document=following.document, seq=seq, epoch=epoch, gateway=self._gateway
@@ -235,8 +240,12 @@ class Mirrors:
                         return False
                     if refusal.code == "unavailable":
                         return False  # The next beat or the next connection tries again.
+                    log.warning("document %s of %s: %s", *reversed(key), refusal.message)
                     await asyncio.sleep(RETRY_S)
                     continue
+                except UnreadableEnvelope as problem:
+                    log.warning("document %s of %s: %s", *reversed(key), problem)
+                    return False
                 if following.copy.opened(body):
                     return True
             return False

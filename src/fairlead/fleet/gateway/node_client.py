@@ -52,6 +52,9 @@ DOCUMENT_S = 20.0
 HTTP_S = 120.0
 """How long one piece of an HTTP response may take."""
 
+MOST_BYTES = 256 * 1024 * 1024
+"""Most bytes of a document, after and before it was compressed."""
+
 T = TypeVar("T")
 
 NO_BUS = "The gateway is not connected to its machines now. Try again in a moment."
@@ -146,15 +149,25 @@ class NodeClient:
     async def _document(self, node: str, question: str, payload: bytes, kind: type[T]) -> T:
         payload = await self._request(subjects.ask(node, question), node, payload, DOCUMENT_S)
         answer, content = await self._pull(node, payload)
-        if answer.packed:
-            content = zlib.decompress(content)
-        return msgspec.json.decode(content, type=kind)
+        try:
+            if answer.packed:
+                content = _unpacked(content)
+            return msgspec.json.decode(content, type=kind)
+        except (msgspec.DecodeError, zlib.error, RecursionError) as problem:
+            raise Refusal(
+                "internal", f"The machine sent a document that cannot be read: {problem}"
+            ) from None
 
     async def _pull(self, node: str, payload: bytes) -> tuple[Answer, bytes]:
         first, content = decode_body(payload, Answer)
         _check(first)
-        rest = self._rest(node, first.transfer, 1, content, first.more)
-        return first, b"".join([piece async for piece in rest])
+        parts, size = [], 0
+        async for piece in self._rest(node, first.transfer, 1, content, first.more):
+            size += len(piece)
+            if size > MOST_BYTES:
+                raise Refusal("too_large", "The machine sent a document that is too large.")
+            parts.append(piece)
+        return first, b"".join(parts)
 
     async def _request(
         self, subject: str, node: str, payload: bytes, within_s: float | None
@@ -174,6 +187,15 @@ class NodeClient:
                 pass
             if within_s is not None and time.monotonic() - started >= within_s:
                 raise Refusal("unavailable", "The machine did not answer in time. Try again.")
+
+
+def _unpacked(content: bytes) -> bytes:
+    """The content of a compressed document; refuses one that is too large."""
+    unpacker = zlib.decompressobj()
+    unpacked = unpacker.decompress(content, MOST_BYTES)
+    if unpacker.unconsumed_tail:
+        raise Refusal("too_large", "The machine sent a document that is too large.")
+    return unpacked
 
 
 async def _pieces(body: AsyncIterator[bytes]) -> AsyncIterator[tuple[bytes, bool]]:
