@@ -86,7 +86,7 @@ async def test_a_route_that_the_role_does_not_allow_is_refused_by_the_machine(te
     assert status == 401
 
 
-async def test_N21_large_answers_arrive_whole_and_cannot_run_scripts(team: Fleet) -> None:
+async def test_N22_large_answers_arrive_whole_and_cannot_run_scripts(team: Fleet) -> None:
     node, gate = team.nodes[0], team.gateways[0]
     client = await gate.client()
     session = await client.new_session([{"pile": [40, 20_000]}])
