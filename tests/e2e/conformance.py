@@ -151,7 +151,7 @@ def _head(versions: Sequence[str]) -> str:
 
 `python -m tests.e2e.conformance {" ".join(versions)}` (`make conformance`) generates this page; do
 not edit it by hand. Each row is a test in `{SUITE}` that drives the real CLI with a scripted model
-and without a network. `make test` runs the same tests on 2.1.38 and 2.1.325.
+and without a network. `make test` runs most of them, each on one of 2.1.38 and 2.1.325.
 
 {PASSED} passed · {FAILED} failed · {ABSENT} does not apply to this version
 """
