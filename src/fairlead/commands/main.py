@@ -22,6 +22,9 @@ __all__ = ["main"]
 SUBCOMMANDS = {
     "serve": "start the server and its web app",
     "link": "print a fresh link to the running server",
+    "gateway": "serve browsers for many machines, and run the bus that connects them",
+    "node": "serve this machine as part of a fleet; `node join LINK` joins one",
+    "fleet": "invite, list and remove the machines of a fleet",
     "run": "send one prompt and stream the answer",
     "chat": "chat in the terminal",
     "replay": "print a recording as a conversation",
@@ -30,6 +33,9 @@ SUBCOMMANDS = {
     "limits": "show the usage limits of the accounts",
     "doctor": "check the installation",
 }
+
+MODULES = {"gateway": "fleet.gateway", "node": "fleet.node", "fleet": "fleet.fleet"}
+"""Subcommands whose module has another name."""
 
 USAGE = 2
 """The exit code of most usage errors; those of the data folder differ (docs/store.md)."""
@@ -96,7 +102,7 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
         )
         if name == selected:
-            module = import_module(f"fairlead.commands.{name}")
+            module = import_module(f"fairlead.commands.{MODULES.get(name, name)}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser

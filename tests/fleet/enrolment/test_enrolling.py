@@ -19,6 +19,7 @@ from fairlead.fleet.enrolment.enrolling import BusAccess, Enrolment
 from fairlead.fleet.enrolment.join_link import join_link, join_number, parse_join_link
 from fairlead.fleet.enrolment.roster import EnrolledNode, Roster
 from fairlead.server.refusal import Refusal
+from tests.fleet.bus.contract import Inbox
 from tests.fleet.bus.server import Ground, member, running_bus
 
 ACCESS = BusAccess(servers=("tls://bus:4222",), authority="PEM")
@@ -152,7 +153,7 @@ async def test_N17_a_removed_machine_is_cut_off_at_once(
         await enrolment.ask(code, newcomer.public, "new", "")
         await enrolment.answer(newcomer.id, None, allow=True)
         assert await bus.wait_connected(10)
-        await bus.publish(f"fl.beat.{newcomer.id}", b"")
+        await _use_everything(bus, other)
         started = time.monotonic()
         await enrolment.remove("new", None)
         while bus.connected:
@@ -165,6 +166,29 @@ async def test_N17_a_removed_machine_is_cut_off_at_once(
         assert not await bus.wait_connected(0.5)
         assert states == []  # The others keep their connections.
         await bus.close()
+
+
+async def _use_everything(bus: NatsBus, gateway: NatsBus) -> None:
+    """What a node does with its account, right after it joined."""
+    inbox, beats = Inbox(), Inbox()
+    await gateway.subscribe("fl.beat.*", beats)
+    await bus.publish(f"fl.beat.{bus.id}", b"beat")
+    assert (await beats.next()).payload == b"beat"
+    await bus.bucket("lease").put(bus.id, b"lease")
+    assert await bus.bucket("lease").get(bus.id) is not None
+    await bus.bucket("rows").put(f"{bus.id}.s", b"row")
+    await gateway.bucket("people").put("device", b"owner")
+    assert [entry.key for entry in await bus.bucket("people").entries()] == ["device"]
+    number = await bus.stream("log").append(f"fl.log.{bus.id}.s", b"record", after=0)
+    assert [each.number for each in await gateway.stream("log").read(f"fl.log.{bus.id}.s")] == [
+        number
+    ]
+    await bus.subscribe(f"fl.do.{bus.id}", inbox)
+    asking = asyncio.create_task(gateway.request(f"fl.do.{bus.id}", b"intent", 10))
+    question = await inbox.next()
+    assert question.reply is not None
+    await bus.publish(question.reply, b"done")
+    assert await asking == b"done"
 
 
 def _on(ground: Ground, roster: Roster) -> Enrolment:

@@ -46,11 +46,11 @@ def check_data_folder(folder: Path) -> None:
         raise UsageError(f"you may not read and write the data folder {str(folder)!r}. {remedy}")
 
 
-def check_root(root: Path) -> Path:
+def check_root(root: Path, flag: str = "--root") -> Path:
     """The folder as an absolute path."""
     if not root.expanduser().is_dir():
         raise UsageError(
-            f"--root: {str(root)!r} is not a folder. Create it, or choose the folder with "
+            f"{flag}: {str(root)!r} is not a folder. Create it, or choose the folder with "
             "your projects."
         )
     return root.expanduser().resolve()

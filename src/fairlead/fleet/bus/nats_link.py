@@ -21,7 +21,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as ClientSubscription
 from nats.errors import Error as NatsError
-from nats.errors import MaxPayloadError
+from nats.errors import MaxPayloadError, UnexpectedEOF
 
 from fairlead.fleet.bus.bus import BusError, BusUnavailable, NoAnswer, NoListener
 from fairlead.fleet.bus.nats_transport import BusTransport, transport_for
@@ -330,8 +330,9 @@ class NatsLink:
             take(message)
 
     async def _on_error(self, problem: Exception) -> None:
-        """A permission that is missing, or a handler that is too slow."""
-        log.warning("bus: %s", problem)
+        """A permission that is missing, or a handler that is too slow. `_note` logs the rest."""
+        level = logging.DEBUG if isinstance(problem, UnexpectedEOF | OSError) else logging.WARNING
+        log.log(level, "bus: %s", problem)
 
     def _note(self, address: str, problem: Exception) -> None:
         words = str(problem).removeprefix("nats: ") or type(problem).__name__

@@ -91,17 +91,26 @@ class NatsServer:
         async with self._reloading:
             previous, self._members = self._members, members
             self._write_config()
-            offset = self._log_size()
-            assert self._child is not None
-            self._child.send_signal(signal.SIGHUP)
-            line = await self._logged(offset, (RELOADED, NOT_RELOADED), RELOAD_S)
-            if line is not None and NOT_RELOADED in line:
+            problem = await self._reload()
+            if problem is None and set(members.nodes) - set(previous.nodes):
+                # nats-server 2.15.1 connects the imports of a new account with the storage only
+                # when it reads the same configuration a second time.
+                problem = await self._reload()
+            if problem is not None:
                 self._members = previous
                 self._write_config()
-                raise UsageError(f"nats-server refused its new configuration: {line}")
-            if line is None:
-                # It may just have been started again, with the new file.
-                log.warning("nats-server did not say that it read its configuration again")
+                raise UsageError(f"nats-server refused its new configuration: {problem}")
+
+    async def _reload(self) -> str | None:
+        """Have the server read its configuration; the error, if it refuses."""
+        offset = self._log_size()
+        assert self._child is not None
+        self._child.send_signal(signal.SIGHUP)
+        line = await self._logged(offset, (RELOADED, NOT_RELOADED), RELOAD_S)
+        if line is None:
+            # It may just have been started again, with the new file.
+            log.warning("nats-server did not say that it read its configuration again")
+        return line if line is not None and NOT_RELOADED in line else None
 
     async def _claim(self) -> None:
         lock = own_file(self._folder / "lock")

@@ -37,6 +37,7 @@ from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.http.device_routes import DeviceRoutes
 from fairlead.server.http.pair_routes import PairRoutes
 from fairlead.server.http.probe_routes import ProbeRoutes
+from fairlead.server.http.routes import Route
 from fairlead.server.http.uploads import Uploads
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
@@ -77,8 +78,12 @@ async def open_gateway(
     gateway_id: str | None = None,
     address: Address | None = None,
     limits: Limits | None = None,
+    routes: tuple[Route, ...] = (),
 ) -> AsyncIterator[Gateway]:
-    """Assemble a gateway; `data` is a folder for uploads. Without an id it gets a random one."""
+    """Assemble a gateway; `data` is a folder for uploads. Without an id it gets a random one.
+
+    `routes` are further routes of the HTTP API, which this gateway handles by itself.
+    """
     address, limits = address or Address(), limits or Limits()
     gateway_id = gateway_id or uuid.uuid4().hex[:12]
     listeners, port = bind(address)
@@ -145,6 +150,7 @@ async def open_gateway(
                     reach=address.reach(port),
                 ).routes,
                 *ProbeRoutes(keys, limits).routes,
+                *routes,
             ),
         )
         watch = NodesWatch(bus, directory, mirrors)

@@ -1,0 +1,1 @@
+"""`fairlead gateway`, `fairlead node` and `fairlead fleet`: many machines as one."""

@@ -1,0 +1,89 @@
+"""What `fairlead fleet doctor` finds: programs, files, the connection to the bus, and its storage."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from fairlead.errors import FairleadError
+from fairlead.fleet.bus.bus import BusError
+from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
+from fairlead.fleet.bus.nkey import NodeKey
+from fairlead.fleet.bus.server_binary import find_server, version_of
+from fairlead.fleet.enrolment.control_channel import ask_gateway
+from fairlead.fleet.enrolment.membership import FILE, node_key, read_membership
+
+__all__ = ["check_fleet"]
+
+CONNECT_S = 10.0
+
+Finding = tuple[bool, str]
+
+
+def check_fleet(data: Path) -> list[Finding]:
+    """The findings about the gateway or the node of a data folder; nothing is changed."""
+    if (data / "bus").is_dir():
+        return asyncio.run(_gateway(data))
+    if (data / FILE).exists():
+        return asyncio.run(_node(data))
+    return [
+        (
+            False,
+            f"{data} has neither a gateway nor a node. Start `fairlead gateway`, or join with "
+            "`fairlead node join`, or name the folder with --data.",
+        )
+    ]
+
+
+async def _gateway(data: Path) -> list[Finding]:
+    findings: list[Finding] = []
+    try:
+        program = await find_server()
+        version = ".".join(map(str, await version_of(program)))
+        findings.append((True, f"nats-server {version} ({program})"))
+    except FairleadError as problem:
+        findings.append((False, str(problem)))
+    try:
+        nodes = await asyncio.to_thread(ask_gateway, data, "list")
+    except FairleadError as problem:
+        return [*findings, (False, str(problem))]
+    findings.append((True, f"the gateway runs, with {len(nodes)} machines"))
+    findings += [
+        (node["here"], f"{node['name']} {'is here' if node['here'] else 'is away'}")
+        for node in nodes
+    ]
+    return findings
+
+
+async def _node(data: Path) -> list[Finding]:
+    try:
+        membership = read_membership(data)
+        key = node_key(data)
+    except FairleadError as problem:
+        return [(False, str(problem))]
+    findings: list[Finding] = [(True, f"this machine is {membership.name} ({membership.node})")]
+    if key.id != membership.node:
+        findings.append((False, "the key is not the one that joined. Join again."))
+    bus = NatsBus(membership.servers, key, tls_context(membership.authority or None), name="doctor")
+    bus.start()
+    started = time.monotonic()
+    try:
+        if not await bus.wait_connected(CONNECT_S):
+            return [*findings, (False, f"no connection to the bus: {bus.problem}")]
+        took = (time.monotonic() - started) * 1000
+        findings.append((True, f"the bus at {membership.servers[0]} answers ({took:.0f} ms)"))
+        findings.append(await _lease(bus, key))
+    finally:
+        await bus.close()
+    return findings
+
+
+async def _lease(bus: NatsBus, key: NodeKey) -> Finding:
+    try:
+        entry = await bus.bucket("lease").get(key.id)
+        people = await bus.bucket("people").entries()
+    except BusError as problem:
+        return False, f"the storage of the bus cannot be used: {problem}"
+    state = "no process speaks for it" if entry is None else "a process speaks for it"
+    return True, f"the storage of the bus can be read: {state}, {len(people)} devices are known"

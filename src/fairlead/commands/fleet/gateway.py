@@ -1,0 +1,277 @@
+"""`fairlead gateway`: serves browsers for many machines, and runs the bus that connects them.
+
+It runs no CLI. Machines join with the links of `fairlead fleet invite` and connect outward to the
+bus, so they can be behind NAT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from fairlead.commands.fleet.needed import default_gateway_folder, need_fleet_packages
+from fairlead.commands.serve import address_of_arguments
+from fairlead.commands.serving.checks import check_data_folder, check_tls, port_number
+from fairlead.commands.terminal import Style
+from fairlead.errors import UsageError
+from fairlead.server.access.owner_channel import owner_channel
+from fairlead.server.hardening import hide_memory, warning_as_root
+from fairlead.server.limits import Limits
+from fairlead.server.redaction import log_to
+from fairlead.store.database.folder import DataFolder
+from fairlead.store.tables.audit import AuditRecord
+
+if TYPE_CHECKING:
+    from fairlead.commands.fleet.own_bus import BusSettings, OwnBus
+    from fairlead.fleet.bus.bus import Bus
+    from fairlead.fleet.enrolment.enrolling import Enrolment
+    from fairlead.fleet.gateway.gateway import Gateway
+    from fairlead.server.web_server import Address
+
+__all__ = ["add_arguments", "run"]
+
+CONNECT_S = 20.0
+BUS_PORT = 4222
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `fairlead gateway`."""
+    parser.add_argument(
+        "--port", type=port_number, default=8787, help="the port for browsers; 0 selects a free one"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on for browsers")
+    parser.add_argument(
+        "--name", action="append", default=[], help="extra host name to accept (may be repeated)"
+    )
+    parser.add_argument("--certificate", type=Path, help="a TLS certificate (PEM)")
+    parser.add_argument("--key", type=Path, help="its key (PEM)")
+    parser.add_argument(
+        "--i-understand-plain-http",
+        action="store_true",
+        help="listen beyond this machine without TLS; anyone on the network can then take over",
+    )
+    parser.add_argument(
+        "--trusted-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="an address or network whose X-Forwarded-* headers are trusted (may be repeated)",
+    )
+    parser.add_argument(
+        "--public-url",
+        metavar="URL",
+        help="the URL of a proxy for clients, such as https://agents.example.org",
+    )
+    parser.add_argument("--data", type=Path, help="the data folder of the gateway")
+    parser.add_argument(
+        "--bus-host",
+        metavar="ADDRESS",
+        help="the address on which the bus listens for machines (default: all, or this machine "
+        "only if browsers can also connect only from it)",
+    )
+    parser.add_argument(
+        "--bus-port", type=port_number, default=BUS_PORT, help="the port of the bus (default: 4222)"
+    )
+    parser.add_argument(
+        "--bus-websocket-port",
+        type=port_number,
+        metavar="PORT",
+        help="also accept machines over wss on this port, for networks that allow only 443",
+    )
+    parser.add_argument(
+        "--bus-name",
+        metavar="NAME",
+        help="the name by which machines reach the bus (default: that of the gateway)",
+    )
+    parser.add_argument(
+        "--nats-server",
+        metavar="PROGRAM",
+        help="the nats-server to run (default: the installed one)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C; returns the exit code."""
+    need_fleet_packages()
+    check_tls(arguments.certificate, arguments.key)
+    arguments.data = arguments.data or default_gateway_folder()
+    address = address_of_arguments(arguments)
+    check_data_folder(arguments.data)
+    log_to(sys.stderr)
+    hide_memory()
+    folder = DataFolder(arguments.data)
+    folder.claim()
+    try:
+        return asyncio.run(_serve(arguments, address))
+    finally:
+        folder.release()
+
+
+async def _serve(arguments: argparse.Namespace, address: Address) -> int:
+    from fairlead.commands.fleet.own_bus import own_bus
+    from fairlead.fleet.enrolment.control_channel import control_channel
+    from fairlead.fleet.enrolment.enrolment_routes import EnrolmentRoutes
+    from fairlead.fleet.gateway.gateway import open_gateway
+
+    data: Path = arguments.data
+    async with AsyncExitStack() as stack:
+        bus = await stack.enter_async_context(own_bus(data / "bus", _bus_settings(arguments)))
+        connection = await stack.enter_async_context(_connected(bus))
+        enrolment = _enrolment(bus, connection)
+        for node in bus.roster.nodes:  # The storage of the bus may be new.
+            await _announce(connection, node, True)
+        gateway = await stack.enter_async_context(
+            open_gateway(
+                connection,
+                data=data,
+                gateway_id=bus.key.id,
+                address=address,
+                routes=EnrolmentRoutes(enrolment, Limits()).routes,
+            )
+        )
+        with _stopping_at_ctrl_c(gateway):
+            await _introduce(gateway, bus, data)
+            async with (
+                owner_channel(data, gateway.launch_link),
+                control_channel(data, _commands(gateway, enrolment)),
+            ):
+                await gateway.run()
+    return 0
+
+
+def _bus_settings(arguments: argparse.Namespace) -> BusSettings:
+    from fairlead.commands.fleet.own_bus import BusSettings
+    from fairlead.fleet.bus.nats_server import free_port
+
+    is_local = arguments.host in ("127.0.0.1", "::1", "localhost") and not arguments.public_url
+    host = arguments.bus_host or ("127.0.0.1" if is_local else "0.0.0.0")
+    public = urlsplit(arguments.public_url or "").hostname
+    names = [*arguments.name, *([] if arguments.host in ("0.0.0.0", "::") else [arguments.host])]
+    name = arguments.bus_name or public or next(iter(names), None)
+    if name is None:
+        raise UsageError(
+            "--bus-name is needed: the name or address by which machines reach this one."
+        )
+    return BusSettings(
+        host=host,
+        port=arguments.bus_port or free_port(host),
+        name=name,
+        websocket_port=arguments.bus_websocket_port,
+        program=arguments.nats_server,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _connected(bus: OwnBus) -> AsyncIterator[Bus]:
+    from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
+
+    connection = NatsBus([bus.local], bus.key, tls_context(bus.access.authority), name="gateway")
+    connection.start()
+    try:
+        if not await connection.wait_connected(CONNECT_S):
+            raise UsageError(f"The gateway cannot connect to its bus: {connection.problem}.")
+        yield connection
+    finally:
+        await connection.close()
+
+
+def _enrolment(bus: OwnBus, connection: Bus) -> Enrolment:
+    from fairlead.fleet.enrolment.enrolling import Enrolment
+    from fairlead.fleet.protocol.subjects import AUDIT_STREAM
+
+    async def audit(action: str, details: dict[str, Any], device: str | None) -> None:
+        record = AuditRecord(at=time.time(), action=action, device=device, details=details)
+        await connection.stream(AUDIT_STREAM).append(
+            f"fl.audit.{action}", msgspec.json.encode(record)
+        )
+
+    async def announce(node: Any, joined: bool) -> None:
+        await _announce(connection, node, joined)
+
+    return Enrolment(bus.roster, bus.access, apply=bus.apply_roster, audit=audit, announce=announce)
+
+
+async def _announce(connection: Bus, node: Any, joined: bool) -> None:
+    """Tell the gateways which machines there are."""
+    bucket = connection.bucket("nodes")
+    if joined:
+        await bucket.put(node.id, msgspec.json.encode({"name": node.name, "joined": node.joined}))
+    else:
+        await bucket.delete(node.id)
+
+
+def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
+    """What `fairlead fleet` can ask for."""
+    from fairlead.fleet.enrolment.join_link import join_link
+
+    async def invite(_: dict[str, Any]) -> str:
+        return join_link(gateway.base_url, enrolment.invite())
+
+    async def waiting(_: dict[str, Any]) -> list[dict[str, str]]:
+        return [
+            {"id": each.id, "name": each.name, "address": each.address, "number": each.number}
+            for each in enrolment.waiting()
+        ]
+
+    async def answer(question: dict[str, Any]) -> str:
+        found = await enrolment.answer(str(question["node"]), None, allow=bool(question["allow"]))
+        return found.name
+
+    async def remove(question: dict[str, Any]) -> str:
+        return (await enrolment.remove(str(question["node"]), None)).name
+
+    async def listing(_: dict[str, Any]) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": node.id,
+                "name": node.name,
+                "joined": node.joined,
+                "here": gateway.directory.is_here(node.id),
+            }
+            for node in enrolment.roster.nodes
+        ]
+
+    return {
+        "invite": invite,
+        "waiting": waiting,
+        "answer": answer,
+        "remove": remove,
+        "list": listing,
+    }
+
+
+async def _introduce(gateway: Gateway, bus: OwnBus, data: Path) -> None:
+    style = Style()
+    print(f"{style.bold('Fairlead gateway')} at {style.accent(gateway.base_url)}")
+    print(f"  bus     {' and '.join(bus.access.servers)}")
+    print(f"  data    {data}")
+    count = len(bus.roster.nodes)
+    print(f"  fleet   {count} machine{'' if count == 1 else 's'}; `fairlead fleet invite` adds one")
+    if warning := warning_as_root():
+        print(style.ask(f"  {warning}"))
+    print(f"  open    {await gateway.launch_link()}")
+    print(style.dim("          (valid once, for ten minutes; Ctrl-C ends the gateway,"))
+    print(style.dim("          not the sessions, which run on the machines)"), flush=True)
+
+
+@contextlib.contextmanager
+def _stopping_at_ctrl_c(gateway: Gateway) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, gateway.stop)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

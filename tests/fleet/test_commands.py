@@ -1,0 +1,181 @@
+"""The commands of docs/fleet.md, run as they are there, with other ports, names and folders."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.fleet.bus.certificates import ensure_certificates
+from fairlead.fleet.bus.nats_server import free_port
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "fleet.md"
+SOON_S = 60.0
+
+
+def documented(section: str) -> list[str]:
+    """The commands of a section of the page."""
+    text = PAGE.read_text().split(f"## {section}\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("fairlead ")]
+
+
+class Program:
+    """A running command and what it prints."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.printed = ""
+
+    async def until(self, pattern: str) -> re.Match[str]:
+        """Wait until it prints this."""
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(SOON_S):
+                while (found := re.search(pattern, self.printed)) is None:
+                    piece = await self._process.stdout.read(4096)
+                    assert piece, f"it ended without {pattern!r}: {self.printed}"
+                    self.printed += piece.decode()
+        except TimeoutError:
+            raise AssertionError(f"no {pattern!r} in {self.printed}") from None
+        return found
+
+    async def say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line.encode() + b"\n")
+        await self._process.stdin.drain()
+
+    async def ended(self) -> int:
+        assert self._process.stdout is not None
+        async with asyncio.timeout(SOON_S):
+            self.printed += (await self._process.stdout.read()).decode()
+            return await self._process.wait()
+
+
+class Story:
+    """Runs commands of the page, each machine with its own home folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running: list[asyncio.subprocess.Process] = []
+        self._port, self._bus_port = free_port(), free_port()
+        self._files = ensure_certificates(folder / "tls", ["localhost", "127.0.0.1"])
+
+    async def run(self, machine: str, command: str, *more: str) -> Program:
+        home = self._folder / machine
+        home.mkdir(exist_ok=True)
+        words = [self._substitute(word) for word in shlex.split(command)]
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "fairlead.commands.main",
+            *words[1:],
+            *more,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={
+                "HOME": str(home),
+                "PATH": os.environ["PATH"],
+                "SSL_CERT_FILE": str(self._files.authority),
+                "PYTHONUNBUFFERED": "1",
+            },
+        )
+        self._running.append(process)
+        return Program(process)
+
+    def _substitute(self, word: str) -> str:
+        return {
+            "0.0.0.0": "127.0.0.1",
+            "443": str(self._port),
+            "agents.example.org": "localhost",
+            "/etc/ssl/agents.pem": str(self._files.certificate),
+            "/etc/ssl/agents.key": str(self._files.key),
+        }.get(word, word)
+
+    @property
+    def bus(self) -> tuple[str, str]:
+        return "--bus-port", str(self._bus_port)
+
+    async def close(self) -> None:
+        for process in reversed(self._running):
+            if process.returncode is None:
+                process.send_signal(signal.SIGINT)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(20):
+                        await process.wait()
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+@pytest.fixture
+async def story(tmp_path: Path) -> AsyncIterator[Story]:
+    story = Story(tmp_path)
+    try:
+        yield story
+    finally:
+        await story.close()
+
+
+@pytest.mark.timeout(300)
+async def test_the_documented_commands_make_a_fleet(story: Story) -> None:
+    commands = documented("One inbox for your own machines")
+    gateway_command, invite, join, node_command, listing, remove = commands
+    gateway = await story.run("cloud", gateway_command, *story.bus)
+    await gateway.until(r"Fairlead gateway at https://[\w.]+:\d+")
+    await gateway.until(r"open +https://[\w.]+:\d+/#code=\S+")
+
+    inviting = await story.run("cloud", invite)
+    link = (await inviting.until(r"fairlead node join '(https://[\w.]+:\d+/#join=\S+)'"))[1]
+    assert "LINK" in join
+    joining = await story.run("laptop", join.replace("LINK", link), "--machine-name", "laptop")
+    number = (await joining.until(r"Its number is (\d{6})"))[1]
+    shown = (await inviting.until(r"must show the number (\d{6})"))[1]
+    assert number == shown
+    await inviting.say("y")
+    assert await inviting.ended() == 0
+    assert await joining.ended() == 0
+
+    node = await story.run("laptop", node_command, "--agent", "demo", "--port", "0", "--no-browser")
+    await node.until(r"fleet +https://[\w.]+:\d+ knows this machine as laptop")
+    await _listed(story, listing, r"laptop +\w+ +here")
+
+    removing = await story.run("cloud", remove)
+    assert await removing.ended() == 0, removing.printed
+    await node.until(r"no connection to the bus")
+    await _listed(story, listing, r"No machine has joined")
+
+
+async def _listed(story: Story, listing: str, pattern: str) -> None:
+    """Wait until `fairlead fleet list` prints this; a beat takes a second."""
+    printed = ""
+    async with asyncio.timeout(SOON_S):
+        while re.search(pattern, printed) is None:
+            program = await story.run("cloud", listing)
+            assert await program.ended() == 0, program.printed
+            printed = program.printed
+
+
+async def test_commands_say_what_to_do_first(story: Story) -> None:
+    node = await story.run("fresh", "fairlead node")
+    assert await node.ended() == 2
+    assert "has not joined a fleet" in node.printed
+    assert "fairlead node join LINK" in node.printed
+    fleet = await story.run("fresh", "fairlead fleet list")
+    assert await fleet.ended() == 1
+    assert "No gateway is running" in fleet.printed
+    join = await story.run("fresh", "fairlead node join http://192.0.2.1/#join=x")
+    assert await join.ended() == 2
+    assert "has no TLS" in join.printed
+    wrong = await story.run("fresh", "fairlead node join https://localhost/#code=x")
+    assert await wrong.ended() == 2
+    assert "no link to join a fleet" in wrong.printed
