@@ -8,6 +8,7 @@ becomes the base branch; a rebase that fails is aborted. So nothing is ever left
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,15 @@ __all__ = [
     "add_worktree",
     "commit_everything",
     "commits_since",
+    "count_commits",
     "delete_branch",
     "exclude_from_status",
+    "ignored_paths",
     "linked_worktrees",
     "merge_into",
     "rebase_onto",
     "remove_worktree",
+    "undo_commit",
 ]
 
 MOST_COMMITS = 50
@@ -116,19 +120,57 @@ async def exclude_from_status(reader: GitReader, folder: str) -> None:
             file.write(f"{start}{line}\n")
 
 
-async def commits_since(reader: GitReader, base: str, branch: str) -> tuple[Commit, ...]:
-    """The commits of a branch that a base does not contain, the newest first."""
+async def commits_since(
+    reader: GitReader, base: str | None, tip: str, branch: str | None = None
+) -> tuple[Commit, ...]:
+    """The first commits of a tip that a base does not contain, the newest first.
+
+    Without a base: those that no other branch or tag than `branch` contains.
+    """
     printed = await reader.read(
-        "log", "-z", "--format=%h %s", f"--max-count={MOST_COMMITS}", f"{base}..{branch}", "--"
+        "log", "-z", "--format=%h %s", f"--max-count={MOST_COMMITS}", *_range(base, tip, branch)
     )
     lines = printed.decode("utf-8", "replace").split("\0")
     return tuple(Commit(*line.partition(" ")[::2]) for line in lines if line.strip())
 
 
-async def commit_everything(reader: GitReader, message: str) -> None:
-    """Commit every change of a working tree, also new files that are not ignored."""
+async def count_commits(
+    reader: GitReader, base: str | None, tip: str, branch: str | None = None
+) -> int:
+    """How many commits `commits_since` would list without its limit."""
+    printed = await reader.read("rev-list", "--count", *_range(base, tip, branch))
+    return int(printed)
+
+
+async def ignored_paths(worktree: GitReader) -> tuple[str, ...]:
+    """The files of a working tree that git ignores; a folder with only such files is one entry."""
+    printed = await worktree.read(
+        "status", "--porcelain=v2", "-z", "--untracked-files=normal", "--ignored=traditional",
+        "--ignore-submodules=dirty",
+    )  # fmt: skip
+    records = printed.decode("utf-8", "surrogateescape").split("\0")
+    return tuple(record[2:] for record in records if record.startswith("! "))
+
+
+async def commit_everything(reader: GitReader, message: str) -> bytes:
+    """Commit every change of a working tree, also new files that are not ignored.
+
+    Returns the index as it was before, for `undo_commit`.
+    """
+    index = await _index_file(reader)
+    before = await asyncio.to_thread(index.read_bytes)
     await reader.read("add", "--all", "--", ".")
     await _run(reader, "commit", "--quiet", "--no-verify", f"--message={message}")
+    return before
+
+
+async def undo_commit(reader: GitReader, index: bytes) -> None:
+    """Undo `commit_everything`: the files stay, and what was staged before is staged again."""
+    await _run(reader, "reset", "--soft", "HEAD~1")
+    path = await _index_file(reader)
+    temporary = path.with_name(f"{path.name}.fairlead")
+    await asyncio.to_thread(temporary.write_bytes, index)
+    await asyncio.to_thread(temporary.replace, path)
 
 
 async def merge_into(reader: GitReader, base: str, branch: str, message: str) -> str:
@@ -158,7 +200,7 @@ async def rebase_onto(reader: GitReader, worktree: GitReader, base: str, branch:
     after the rebase was aborted: both branches are then as they were.
     """
     await _refuse_merge_drivers(reader)
-    old, _ = await _tips(reader, base, branch)
+    old, before = await _tips(reader, base, branch)
     try:
         await _run(worktree, "rebase", "--quiet", old)
     except GitError as problem:
@@ -169,21 +211,39 @@ async def rebase_onto(reader: GitReader, worktree: GitReader, base: str, branch:
             raise MergeConflict("rebase", files) from None
         raise problem from None
     _, tip = await _tips(reader, base, branch)
-    await _advance(reader, base, old, tip)
+    try:
+        await _advance(reader, base, old, tip)
+    except GitError:
+        # Everything in this working tree is committed, so this loses nothing.
+        await _run(worktree, "reset", "--quiet", "--hard", before)
+        raise
     return tip
 
 
 async def remove_worktree(reader: GitReader, path: str) -> None:
-    """Delete a working tree with everything in it; its branch stays."""
-    if find_repository(path) is None:
-        await reader.read("worktree", "prune")
-        return
+    """Delete a working tree with everything in it; its branch stays.
+
+    If its folder is gone already, git forgets this working tree and no other: `git worktree prune`
+    would also forget those whose disk is only not mounted.
+    """
     await reader.read("worktree", "remove", "--force", path)
 
 
 async def delete_branch(reader: GitReader, branch: str) -> None:
     """Delete a branch, whether its commits are elsewhere or not."""
     await reader.read("branch", "--quiet", "-D", "--", branch)
+
+
+def _range(base: str | None, tip: str, branch: str | None) -> tuple[str, ...]:
+    if base is not None:
+        return (f"{base}..{tip}", "--")
+    own = () if branch is None else (f"--exclude={branch}",)
+    return (tip, "--not", *own, "--branches", "--remotes", "--tags", "--")
+
+
+async def _index_file(reader: GitReader) -> Path:
+    printed = await reader.read("rev-parse", "--git-path", "index")
+    return reader.repository.top / printed.decode("utf-8", "surrogateescape").rstrip("\n")
 
 
 async def _tips(reader: GitReader, *branches: str) -> tuple[str, ...]:

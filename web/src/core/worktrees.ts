@@ -28,8 +28,12 @@ export interface Losses {
   readonly branch: string | null;
   readonly base: string | null;
   readonly commits: readonly string[];
+  readonly more_commits: number;
   readonly files: readonly string[];
   readonly more_files: number;
+  /** What git ignores, such as build output: files, and folders with a slash at the end. */
+  readonly ignored: readonly string[];
+  readonly more_ignored: number;
   readonly seen: string;
 }
 
@@ -53,6 +57,11 @@ const TAG = "fan-out ";
 export function variantsTag(name: string, now: number): string {
   const words = name.split(/\s/).filter(Boolean).join(" ").slice(0, 16).trim();
   return `${TAG}${words || "task"} ${now.toString(36).slice(-4)}`;
+}
+
+/** The tags of a session that a person chose: without the one that only holds variants together. */
+export function labelsOf(row: SessionRow): readonly string[] {
+  return row.tags.filter((tag) => !tag.startsWith(TAG));
 }
 
 /** The tag by which a session belongs to several attempts at one task; null if it does not. */

@@ -27,12 +27,15 @@ from fairlead.git.worktrees import (
     add_worktree,
     commit_everything,
     commits_since,
+    count_commits,
     delete_branch,
     exclude_from_status,
+    ignored_paths,
     linked_worktrees,
     merge_into,
     rebase_onto,
     remove_worktree,
+    undo_commit,
 )
 from fairlead.server.access.roles import require
 from fairlead.server.intents.context import IntentContext
@@ -46,6 +49,7 @@ from fairlead.server.protocol.workbench_intents import (
 )
 from fairlead.server.refusal import Refusal
 from fairlead.server.sessions.sessions import Sessions
+from fairlead.server.working_files import shown_path
 from fairlead.server.worktree_settings import BELOW
 from fairlead.store.tables.audit import AuditRecord
 
@@ -106,7 +110,9 @@ async def worktrees(sessions: Sessions, context: IntentContext, intent: Worktree
         "setup": settings.setup(main),
         "copy": list(settings.copied(main)),
         "worktrees": [
-            await _listed(sessions, reader, tree, here) for tree in trees if not tree.main
+            await _listed(sessions, reader, tree, trees[0].branch)
+            for tree in trees
+            if not tree.main
         ],
     }
 
@@ -175,12 +181,18 @@ async def _finish(
             )
         inside = GitReader(repository)
         message = intent.message.strip() or f"Work on {branch}"
-        if uncommitted:
-            await commit_everything(inside, message)
-        if intent.how == "merge":
-            await merge_into(reader, str(base), branch, f"Merge branch '{branch}'\n\n{message}")
-        elif intent.how == "rebase":
-            await rebase_onto(reader, inside, str(base), branch)
+        index = await commit_everything(inside, message) if uncommitted else None
+        try:
+            if intent.how == "merge":
+                text = f"Merge branch '{branch}'\n\n{message}"
+                await merge_into(reader, str(base), branch, text)
+            elif intent.how == "rebase":
+                await rebase_onto(reader, inside, str(base), branch)
+        except GitError:
+            # The user is told that nothing was changed, so the files are uncommitted again.
+            if index is not None:
+                await undo_commit(inside, index)
+            raise
     await remove_worktree(reader, tree.path)
     if branch is not None and intent.how != "keep":
         await delete_branch(reader, branch)
@@ -213,52 +225,73 @@ async def _linked(
 
 
 async def _losses(reader: GitReader, tree: LinkedWorktree, base: str | None) -> dict[str, Any]:
-    """Commits that only this branch has, and uncommitted files, with a hash of all of them."""
-    commits = []
-    if tree.branch is not None and base is not None:
-        commits = [
-            f"{each.id} {each.subject}"
-            for each in await commits_since(
-                reader, f"refs/heads/{base}", f"refs/heads/{tree.branch}"
-            )
-        ]
+    """Commits that only this worktree has, and files that are not committed or ignored.
+
+    `seen` is a hash of all of them, so that nothing is discarded that the user was not shown.
+    """
+    tip = f"refs/heads/{tree.branch}" if tree.branch is not None else tree.commit
+    known = None if base is None else f"refs/heads/{base}"
+    commits = [
+        f"{each.id} {each.subject}" for each in await commits_since(reader, known, tip, tree.branch)
+    ]
+    count = await count_commits(reader, known, tip, tree.branch)
     files: list[str] = []
+    ignored: tuple[str, ...] = ()
     repository = await asyncio.to_thread(find_repository, tree.path)
     if repository is not None:
-        state, _ = await status(GitReader(repository))
+        inside = GitReader(repository)
+        state, _ = await status(inside)
         files = [entry.path for entry in state.entries]
-    text = "\0".join((tree.path, tree.commit, *commits, "", *files))
-    seen = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        ignored = await ignored_paths(inside)
+    seen = await asyncio.to_thread(_seen, tree, count, files, ignored)
     return {
         "path": tree.path,
         "branch": tree.branch,
         "base": base,
         "commits": commits,
-        "files": files[:MOST_FILES],
+        "more_commits": count - len(commits),
+        "files": [shown_path(name) for name in files[:MOST_FILES]],
         "more_files": max(0, len(files) - MOST_FILES),
+        "ignored": [shown_path(name) for name in ignored[:MOST_FILES]],
+        "more_ignored": max(0, len(ignored) - MOST_FILES),
         "seen": seen,
     }
 
 
+def _seen(tree: LinkedWorktree, commits: int, files: list[str], ignored: tuple[str, ...]) -> str:
+    """A hash of what would be lost, with the size and time of each file."""
+    parts = [tree.path, tree.branch or "", tree.commit, str(commits)]
+    for name in files:
+        try:
+            state = os.lstat(os.path.join(tree.path, name))
+            parts.append(f"{name}\0{state.st_size} {state.st_mtime_ns}")
+        except OSError:
+            parts.append(f"{name}\0gone")
+    text = "\0\0".join((*parts, "ignored", *ignored))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
 async def _listed(
-    sessions: Sessions, reader: GitReader, tree: LinkedWorktree, here: str | None
+    sessions: Sessions, reader: GitReader, tree: LinkedWorktree, main: str | None
 ) -> dict[str, Any]:
     session = next(
         (row for row in sessions.rows.values() if row.worktree and row.worktree.path == tree.path),
         None,
     )
-    base = here if session is None or session.worktree is None else session.worktree.base
+    base = main if session is None or session.worktree is None else session.worktree.base
     try:
         lost = await _losses(reader, tree, base)
     except GitError as problem:
-        lost = {"commits": [], "files": [], "seen": "", "problem": str(problem)}
+        nothing = {"commits": [], "more_commits": 0, "files": [], "more_files": 0, "ignored": []}
+        lost = {**nothing, "more_ignored": 0, "seen": "", "problem": str(problem)}
     return {
         "path": tree.path,
         "branch": tree.branch,
         "gone": tree.gone,
         "session": None if session is None else session.id,
-        "commits": len(lost["commits"]),
-        "files": len(lost["files"]),
+        "commits": len(lost["commits"]) + lost["more_commits"],
+        "files": len(lost["files"]) + lost["more_files"],
+        "ignored": len(lost["ignored"]) + lost["more_ignored"],
     }
 
 

@@ -21,8 +21,8 @@ export async function startInWorktrees(app: App, intent: NewSession, wish: Workt
   for (const variant of all) {
     const model = variant.model.trim() || intent.model || null;
     const effort = variant.effort || intent.effort || null;
-    const label = [model, effort].filter(Boolean).join(" · ");
-    const title = tag === null ? intent.title : `${name.slice(0, 60)}${label ? ` (${label})` : ` (${sessions.length + 1})`}`;
+    const label = [model ?? "default model", effort].filter(Boolean).join(" · ");
+    const title = tag === null ? intent.title : `${name.slice(0, 60)} (${label})`;
     const result = await startOne(app, { ...intent, model, effort, title: title ?? null }, name, wish.base, node);
     const id = result.result["session"];
     if (!result.ok || typeof id !== "string") return { sessions, tag, problem: result.message ?? "The server refused that." };
