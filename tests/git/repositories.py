@@ -93,6 +93,13 @@ class FilesBelow:
         size = self.size(path)
         return None if size is None or size > most else (self.folder / path).read_bytes()
 
+    def start(self, path: str, most: int) -> bytes | None:
+        """The first bytes of a file."""
+        if self.size(path) is None:
+            return None
+        with (self.folder / path).open("rb") as file:
+            return file.read(most)
+
 
 def repository_with_author(folder: Path) -> Path:
     """A repository whose commits have an author."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,7 @@ async def changes_of(folder: Path, base: str | None = None) -> Changes:
     return await changes_since(reader_of(folder), base, FilesBelow(folder))
 
 
-async def patch_of(folder: Path, changes: Changes, path: str, **options: int) -> Patch:
+async def patch_of(folder: Path, changes: Changes, path: str, **options: Any) -> Patch:
     (file,) = (file for file in changes.files if file.path == path)
     return await file_patch(reader_of(folder), changes.base, file, FilesBelow(folder), **options)
 
@@ -145,6 +146,33 @@ async def test_G5_a_large_file_and_a_long_patch_are_cut(tmp_path: Path) -> None:
     assert patch.cut
     assert sum(len(hunk.lines) for hunk in patch.hunks) == 100
     assert (await patch_of(folder, changes, "untracked")).binary
+
+
+async def test_G5_the_beginning_of_a_large_new_file_is_shown_and_a_large_one_compared_on_request(
+    tmp_path: Path,
+) -> None:
+    text = "".join(f"line {number}\n" for number in range(800_000))  # More than 8 MiB.
+    folder = new_repository(tmp_path / "r", {"big.log": text})
+    (folder / "big.log").write_text(text.replace("line 700000\n", "changed\n"))
+    (folder / "new.log").write_text(text)
+    with (folder / "huge").open("wb") as file:
+        file.truncate(500 * 1024 * 1024)
+    git(folder, "add", "huge")
+    changes = await changes_of(folder)
+    new = await patch_of(folder, changes, "new.log", most_lines=50_000)
+    assert (new.cut, new.binary, new.size) == (True, False, len(text))
+    assert len(new.hunks[0].lines) == 50_000
+    whole = await patch_of(folder, changes, "new.log", most_lines=10**9)
+    assert whole.cut
+    assert all(line.text == f"line {at}" for at, line in enumerate(whole.hunks[0].lines))
+    big = await patch_of(folder, changes, "big.log")
+    assert (big.hunks, big.binary, big.size) == ((), True, len(text) - 4)
+    big = await patch_of(folder, changes, "big.log", large=True)
+    assert [(line.kind, line.text) for line in big.hunks[0].lines if line.kind != " "] == [
+        ("-", "line 700000"), ("+", "changed"),
+    ]  # fmt: skip
+    huge = await patch_of(folder, changes, "huge", large=True)
+    assert (huge.hunks, huge.binary, huge.size) == ((), True, 500 * 1024 * 1024)
 
 
 async def test_G5_too_many_untracked_files_are_shown_as_their_folders(tmp_path: Path) -> None:

@@ -38,6 +38,9 @@ class Files(Protocol):
     def read(self, path: str, most: int) -> bytes | None:
         """The content of a regular file; None if there is none or it has more bytes than `most`."""
 
+    def start(self, path: str, most: int) -> bytes | None:
+        """The first `most` bytes of a regular file; None if there is none."""
+
 
 MOST_EXCLUDED = 1_000
 """Very large files that can be left out of a count; with more, no lines are counted at all."""
@@ -52,6 +55,8 @@ T = TypeVar("T")
 PARSED_AT_ONCE = 64 * 1024
 """Bytes of output that are parsed in the event loop."""
 PATCH_LINES = 3_000
+MOST_COMPARED = 32 * 1024 * 1024
+"""Bytes of a file that is compared if the user asks for it."""
 MOST_CONTEXT = 1_000_000
 PER_FILE_BYTES = 4_096
 """What opening one more file counts as."""
@@ -118,19 +123,33 @@ async def file_patch(
     *,
     context: int = 3,
     most_lines: int = PATCH_LINES,
+    large: bool = False,
 ) -> Patch:
-    """The patch of one file of `changes_since`."""
+    """The patch of one file of `changes_since`.
+
+    Of an untracked file that is very large, the beginning is shown. Another very large file is
+    compared only with `large`, and only up to `MOST_COMPARED` bytes, because git loads it whole.
+    """
+    size = await asyncio.to_thread(files.size, file.path) or 0
     if file.kind == "untracked":
-        content = await asyncio.to_thread(files.read, file.path, BIG_FILE)
+        content = await asyncio.to_thread(files.start, file.path, BIG_FILE)
         if content is None:
             return Patch(binary=True)
-        return await asyncio.to_thread(added_file, content, most_lines)
-    if await asyncio.to_thread(_is_big, files, file.path):
-        return Patch(binary=True)
+        if size <= BIG_FILE:
+            return await asyncio.to_thread(added_file, content, most_lines)
+        # Without the last line, of which only a part was read.
+        lines = content[: content.rfind(b"\n") + 1] or content
+        patch = await asyncio.to_thread(added_file, lines, most_lines)
+        return replace(patch, cut=not patch.binary, size=size)
+    if size > (MOST_COMPARED if large else BIG_FILE):
+        return Patch(binary=True, size=size)
     paths = [literal(path) for path in (file.old_path, file.path) if path]
     unified = f"--unified={max(0, min(context, MOST_CONTEXT))}"
     limit = max(LEAST_PATCH_BYTES, most_lines * LINE_BYTES)
-    printed = await reader.read_start("diff", *DIFF, unified, base, "--", *paths, limit=limit)
+    threshold = ("-c", f"core.bigFileThreshold={MOST_COMPARED + 1}") if large else ()
+    printed = await reader.read_start(
+        "diff", *DIFF, unified, base, "--", *paths, limit=limit, options=threshold
+    )
     patch = await asyncio.to_thread(parse_patch, printed, most_lines)
     return replace(patch, cut=True) if len(printed) > limit else patch
 

@@ -87,9 +87,15 @@ class GitReader:
             raise GitOutputTooLarge(command, limit)
         return output
 
-    async def read_start(self, command: str, *arguments: str, limit: int) -> bytes:
-        """The first part of what a git command prints: more than `limit` bytes if there is more."""
-        return await self._run([*await self._options(), command, *arguments], command, limit)
+    async def read_start(
+        self, command: str, *arguments: str, limit: int, options: Sequence[str] = ()
+    ) -> bytes:
+        """The first part of what a git command prints: more than `limit` bytes if there is more.
+
+        `options` are further options of git itself.
+        """
+        own = [*await self._options(), *options]
+        return await self._run([*own, command, *arguments], command, limit)
 
     async def read_with(self, options: Sequence[str], command: str, *arguments: str) -> bytes:
         """Like `read`, with further options of git itself."""

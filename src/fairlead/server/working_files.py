@@ -28,6 +28,10 @@ class WorkingFiles:
         content = self.opening.read_plain(self.root, path.split("/"), most + 1)
         return None if content is None or len(content) > most else content
 
+    def start(self, path: str, most: int) -> bytes | None:
+        """The first `most` bytes of a regular file."""
+        return self.opening.read_plain(self.root, path.split("/"), most)
+
 
 def id_of(path: str) -> str:
     """A name for a path in addresses and JSON, where not every file name can stand."""

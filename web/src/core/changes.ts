@@ -39,6 +39,8 @@ export interface PatchAnswer {
   readonly hunks: readonly unknown[];
   readonly binary: boolean;
   readonly cut: boolean;
+  /** Bytes of a file that is very large; 0 for any other file. */
+  readonly size: number;
 }
 
 /** A part of a text file. */

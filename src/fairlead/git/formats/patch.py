@@ -44,6 +44,8 @@ class Patch:
     binary: bool = False
     cut: bool = False
     """Whether lines after the last one were left out, because the patch has too many."""
+    size: int = 0
+    """Bytes of a file that is too large to be compared or read whole; 0 for any other file."""
 
 
 def parse_patch(printed: bytes, most_lines: int) -> Patch:

@@ -67,6 +67,8 @@ class PatchAnswer(Struct, frozen=True, kw_only=True):
     hunks: tuple[PatchHunk, ...] = ()
     binary: bool = False
     cut: bool = False
+    size: int = 0
+    """Bytes of a file that is too large to be compared by itself; 0 for any other file."""
 
     @classmethod
     def of(cls, patch: Patch) -> PatchAnswer:
@@ -81,7 +83,7 @@ class PatchAnswer(Struct, frozen=True, kw_only=True):
             hunks.append(
                 PatchHunk(old_start=hunk.old_start, new_start=hunk.new_start, lines=tuple(lines))
             )
-        return cls(hunks=tuple(hunks), binary=patch.binary, cut=patch.cut)
+        return cls(hunks=tuple(hunks), binary=patch.binary, cut=patch.cut, size=patch.size)
 
 
 def file_rows(changes: Changes) -> tuple[FileRow, ...]:

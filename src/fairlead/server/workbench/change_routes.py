@@ -115,6 +115,7 @@ class ChangeRoutes:
                     query("untracked", "1 for a file that git does not know."),
                     query("context", "Unchanged lines around each change; 3 by default."),
                     query("lines", "The most lines to return."),
+                    query("large", "1 to compare a file of more than 8 MiB, up to 32 MiB."),
                 ),
             ),
         )
@@ -173,6 +174,7 @@ class ChangeRoutes:
                 work.files,
                 context=_number(given.get("context"), 3, 1_000_000),
                 most_lines=_number(given.get("lines"), 3_000, MOST_LINES),
+                large=given.get("large") == "1",
             )
         return json_answer(PatchAnswer.of(patch))
 

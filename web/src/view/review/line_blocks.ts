@@ -1,6 +1,6 @@
 /** The lines of a difference with the gaps between its hunks, which can be filled. Pure. */
 import type { Side } from "../../core/comments.ts";
-import { lineText, type DiffLine, type Hunk } from "../tools/diff/diff_model.ts";
+import { CONTEXT, lineText, type DiffLine, type Hunk } from "../tools/diff/diff_model.ts";
 
 /** Unchanged lines that are not loaded, by their numbers in the new version; without an end if the file's length is not known. */
 export interface Gap {
@@ -26,9 +26,17 @@ export function lineBlocks(hunks: readonly Hunk[], known: ReadonlyMap<number, st
     next = Math.max(next, after);
   }
   if (hunks.length === 0) return blocks;
+  if (total === null && known.size === 0 && endsHere(hunks)) return joined(blocks);
   const end = total ?? next + known.size;
   fill(blocks, next, end, shift, known, total === null);
   return joined(blocks);
+}
+
+/** Whether the last hunk reaches the end of the file: otherwise it ends with a full number of unchanged lines. */
+function endsHere(hunks: readonly Hunk[]): boolean {
+  const lines = hunks.at(-1)?.lines ?? [];
+  const last = lines.findLastIndex((line) => line.kind !== "same");
+  return lines.length - 1 - last < CONTEXT;
 }
 
 /** The number of a line on a side; null if the line is not there. */

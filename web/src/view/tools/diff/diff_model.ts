@@ -44,7 +44,8 @@ interface RawHunk {
   readonly lines: readonly string[];
 }
 
-const CONTEXT = 3;
+/** Unchanged lines around a change, here and in what the server sends. */
+export const CONTEXT = 3;
 const TIMEOUT_MS = 120;
 /** A limit for one whole change, because comparing takes quadratic time and a change may have many parts. */
 const LONGEST_LINE = 2_000;
