@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { draftsOf, drawnUnder, rangeName, stateOf, type ReviewComment } from "../src/core/comments.ts";
-import { fileAddress, namedFile } from "../src/core/file_links.ts";
+import { fileAddress, namedFile, pathsIn } from "../src/core/file_links.ts";
 import { editorAddress, foldersOf, isEditorTemplate, projectRows, projectTree } from "../src/core/project_tree.ts";
 import { fileId } from "../src/view/changes/file_ids.ts";
 import { codeOf, lineBlocks } from "../src/view/review/line_blocks.ts";
@@ -83,6 +83,18 @@ test("U100 short texts that name a file become links, others do not", () => {
     expect(namedFile(other), other).toBeNull();
   }
   expect(fileAddress("s-1", "src/a b.py", 4)).toBe("/s/s-1/files?path=src%2Fa%20b.py&line=4");
+});
+
+test("U100 paths in a sentence become links, other words with slashes do not", () => {
+  const linked = (text: string): readonly string[] => pathsIn(text).flatMap((part) => (part.file ? [part.text] : []));
+  expect(linked("I changed src/app.py:42, (web/a-b.ts) and ./docs/x.md. See app.py:7; .github/ci.yml too!")).toEqual([
+    "src/app.py:42", "web/a-b.ts", "./docs/x.md", "app.py:7", ".github/ci.yml",
+  ]);
+  for (const text of ["either/or", "example.org/a/page.html", "https://x.org/a/b.py", "app.py", "10:30", "../up/x.py", "km/h.", "n/a", "x".repeat(9_000) + "/a.py"]) {
+    expect(linked(text), text).toEqual([]);
+  }
+  const all = "a src/b.py  c\n/d/e.rs.";
+  expect(pathsIn(all).map((part) => part.text).join("")).toBe(all);
 });
 
 test("U91 ids of files are those of the server", () => {

@@ -19,7 +19,7 @@ LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 3001))
 async def filled(emulated: Emulated) -> AppServer:
     server = await emulated(
         [
-            scene("read", use("Read", file_path="src/app.py"), say("See `src/app.py:42`.")),
+            scene("read", use("Read", file_path="src/app.py"), say("See `src/app.py:42` and src/app.py:7, or **src/app.py:9**.")),
             scene(None, say("You said: {{prompt}}")),
         ]
     )
@@ -132,6 +132,8 @@ async def test_U100_paths_in_the_conversation_lead_to_the_file(
     await app.start("read")
     await app.expect_words("See")
     await app.expect_rest()
+    for place in ("src/app.py:7", "src/app.py:9"):
+        await expect(app.transcript.get_by_role("link", name=place)).to_be_visible()
     await app.transcript.get_by_role("link", name="src/app.py:42").click()
     main = app.page.get_by_role("main")
     line = main.get_by_role("button", name="Comment on line 42", exact=True)

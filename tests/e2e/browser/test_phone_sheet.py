@@ -246,6 +246,36 @@ async def test_a_device_that_may_only_look_puts_it_down_with_escape(
     assert cli.answers == []
 
 
+async def test_U55_an_answer_is_undone_from_the_sheet_of_the_next_request(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn(phone=True)
+    for number in range(2):
+        await cli.ask(f"r{number}", {"command": f"echo {number}"})
+    await expect(app.decision).to_contain_text("1 of 2")
+    await app.page.goto(f"{app.server.base}/inbox")
+    command = app.decision.get_by_label("Command")
+    await expect(command).to_have_text("echo 0")
+    allow = app.decision.get_by_role("button", name="Allow once", exact=True).first
+    await expect(allow).to_be_enabled()
+    await allow.tap()
+    await expect(command).to_have_text("echo 1")
+    await expect(app.decision).to_contain_text("Allowed: Bash")
+    await app.decision.get_by_role("button", name="Undo").tap()
+    await expect(command).to_have_text("echo 0")
+    assert cli.answers == []
+    # A denial in the session itself, too.
+    await app.page.goto(f"{app.server.base}/s/{app.server.service.registry.sessions.live[0].id}")
+    await expect(command).to_have_text("echo 0")
+    deny = app.decision.get_by_role("button", name="Deny", exact=True).first
+    await expect(deny).to_be_enabled()
+    await deny.tap()
+    await expect(command).to_have_text("echo 1")
+    await app.decision.get_by_role("button", name="Undo").tap()
+    await expect(app.decision).to_contain_text("1 of 2")
+    assert cli.answers == []
+
+
 async def test_the_inbox_goes_through_them_as_sheets(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(phone=True)
     for number in range(2):

@@ -19,6 +19,35 @@ export function namedFile(text: string): { readonly path: string; readonly line:
   return nested || (dot > 0 && BARE.has(ending.toLowerCase())) ? { path, line } : null;
 }
 
+/** A part of a text; `file` if it names one. */
+export interface TextPart {
+  readonly text: string;
+  readonly file: { readonly path: string; readonly line: number } | null;
+}
+
+/**
+ * A text with the paths in it. Stricter than `namedFile`: a word needs a folder or the number of a
+ * line, and its first folder must not look like the name of a web site.
+ */
+export function pathsIn(text: string): readonly TextPart[] {
+  if (!text.includes("/") && !/:\d/.test(text)) return [{ text, file: null }];
+  const parts: TextPart[] = [];
+  let plain = "";
+  for (const word of text.split(/(\s+)/)) {
+    const [, before = "", name = "", after = ""] = word.length > LONGEST ? [] : (/^(["'([]*)(.*?)(["')\],;:.!?]*)$/s.exec(word) ?? []);
+    const file = name === "" ? null : namedFile(name);
+    if (file === null || !(name.includes("/") ? /^(\.?\/|[^./]+\/|\.[^./]+\/)/.test(name) : file.line > 0)) {
+      plain += word;
+      continue;
+    }
+    if (plain + before) parts.push({ text: plain + before, file: null });
+    parts.push({ text: name, file });
+    plain = after;
+  }
+  if (plain) parts.push({ text: plain, file: null });
+  return parts;
+}
+
 /** The address of a file of a session. */
 export function fileAddress(session: string, path: string, line = 0): string {
   const query = `path=${encodeURIComponent(path)}${line > 0 ? `&line=${line}` : ""}`;

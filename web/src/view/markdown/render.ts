@@ -7,7 +7,7 @@
  * selection survives, nothing flickers, and a long list costs no more than its last line.
  */
 import type { Token, Tokens } from "marked";
-import { fileAddress, namedFile } from "../../core/file_links.ts";
+import { fileAddress, namedFile, pathsIn } from "../../core/file_links.ts";
 import { below, inApp } from "../base_path.ts";
 import { within } from "./inline.ts";
 import { isMath } from "./math.ts";
@@ -27,7 +27,7 @@ const SILENT: ReadonlySet<string> = new Set(["space", "def"]);
 
 /** Draw these tokens into a node; nodes of unchanged tokens stay. */
 export function draw(parent: Element, given: readonly Token[]): void {
-  const tokens = within(given).filter((token) => !SILENT.has(token.type));
+  const tokens = within(given).filter((token) => !SILENT.has(token.type)).flatMap(withPaths);
   const before = drawn.get(parent) ?? [];
   const after = tokens.map((token, at) => place(parent, token, before[at]));
   for (const { node } of before.slice(tokens.length)) node.remove();
@@ -112,6 +112,8 @@ function made(token: Token): ChildNode {
       code.textContent = shownDirection(token["text"] as string);
       return fileLink(code, token["text"] as string);
     }
+    case "path":
+      return fileLink(document.createTextNode(shownDirection(token.raw)), token.raw);
     case "link":
       return link(token as Tokens.Link);
     case "image":
@@ -172,9 +174,24 @@ function fill(node: HTMLElement, token: Token): void {
   draw(node, (items as readonly Token[] | undefined) ?? tokens ?? []);
 }
 
-/** Code that names a file of the open session leads to it; `Shell` opens the page without loading it again. */
-function fileLink(code: HTMLElement, text: string): HTMLElement {
-  const session = /^\/s\/([\w-]+)$/.exec(inApp(location.pathname))?.[1];
+let insideLink = false;
+
+/** A text in parts, if it names files: each of those is a token of its own. */
+function withPaths(token: Token): readonly Token[] {
+  if (token.type !== "text" || Array.isArray(token["tokens"]) || insideLink || openSession() === undefined) return [token];
+  const parts = pathsIn(token["text"] as string);
+  if (parts.length === 1 && parts[0]?.file === null) return [token];
+  return parts.map(({ text, file }) => ({ type: file === null ? "text" : "path", raw: text, text }));
+}
+
+/** The session whose conversation this page shows. */
+function openSession(): string | undefined {
+  return /^\/s\/([\w-]+)$/.exec(inApp(location.pathname))?.[1];
+}
+
+/** Words that name a file of the open session lead to it; `Shell` opens the page without loading it again. */
+function fileLink<Words extends ChildNode>(code: Words, text: string): HTMLElement | Words {
+  const session = openSession();
   const file = session === undefined ? null : namedFile(text);
   if (session === undefined || file === null) return code;
   const node = element("a");
@@ -189,7 +206,9 @@ function link(token: Tokens.Link): HTMLElement {
   const address = webAddress(token.href);
   const node = address === null ? element("span", "dead-link") : anchor(address);
   node.title = address ?? decoded(token.href);
+  insideLink = true;
   draw(node, token.tokens);
+  insideLink = false;
   return node;
 }
 

@@ -9,6 +9,14 @@ import type { Gone } from "./withdrawn.ts";
 
 const KEY = Symbol("lift");
 
+/** An answer that can still be undone while the next request covers the page. */
+export interface Undoable {
+  readonly words: string;
+  /** When the undo period ends, by the server's clock. */
+  readonly until: number;
+  readonly undo: () => void;
+}
+
 export class Lift {
   readonly #narrow = new MediaQuery("max-width: 700px");
   #down = $state(false);
@@ -17,6 +25,8 @@ export class Lift {
   height = $state(0);
   /** Requests that were withdrawn recently, to be shown where the user looks. */
   notes = $state.raw<readonly Gone[]>([]);
+  /** The last answer, as long as it can be undone. */
+  undoable = $state.raw<Undoable | null>(null);
 
   /** Whether it covers a part of the page. */
   get over(): boolean {
