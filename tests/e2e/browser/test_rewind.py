@@ -88,8 +88,15 @@ async def test_U112_a_stopped_session_says_so_and_can_be_resumed_to_restore_file
     await app.expect_rest()
     await app.more("Stop process")
     await app.expect_state("Ended")
-    dialog = await open_rewind(app)
-    await dialog.get_by_role("list", name="Messages").get_by_role("button").first.click()
+    prompt = app.transcript.get_by_role("article").filter(has_text="change it").first
+    await prompt.hover()
+    await prompt.get_by_role("button", name="Message actions").click()
+    choice = app.page.get_by_role("menuitem", name="Rewind to here")
+    size = await choice.bounding_box()
+    assert size is not None
+    assert size["width"] > 150, "the words of the menu have no room"
+    await choice.click()
+    dialog = rewind(app)
     files = dialog.get_by_role("region", name="Files")
     await expect(files).to_contain_text("No agent is running")
     await expect(dialog.get_by_role("button", name="Restore files")).to_be_disabled()
