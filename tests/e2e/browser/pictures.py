@@ -24,12 +24,14 @@ from playwright.async_api import Browser, async_playwright
 from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
 from tests.e2e.browser.screenshots import ScreenshotTarget, Shoot, open_screenshot_run
 from tests.e2e.browser.shoot_answers import ANSWERS
+from tests.e2e.browser.shoot_changes import CHANGES
+from tests.e2e.browser.shoot_order import ORDER
 from tests.e2e.browser.shoot_pages import PAGES
 from tests.e2e.browser.shoot_talk import TALK
 
 __all__ = ["SHOOTS", "main", "take"]
 
-SHOOTS: dict[str, Shoot] = {**PAGES, **TALK, **ANSWERS}
+SHOOTS: dict[str, Shoot] = {**PAGES, **CHANGES, **ORDER, **TALK, **ANSWERS}
 """By the beginning that all names of their pictures have."""
 
 WIDTHS = (1440, 1024, 390)

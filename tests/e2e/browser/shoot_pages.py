@@ -13,7 +13,6 @@ from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.sample_project import FLAKY
 from tests.e2e.browser.screenshots import ScreenshotRun, Shoot
 from tests.e2e.browser.scripts import say, scene, use
-from tests.git.repositories import new_repository
 
 __all__ = ["PAGES"]
 
@@ -152,27 +151,6 @@ async def board(shots: ScreenshotRun) -> None:
     await shots.keep(app, "board-inbox")
 
 
-async def changes(shots: ScreenshotRun) -> None:
-    """The changes of a session in a repository."""
-    edits = [
-        use("Edit", file_path="shop/checkout.py", old_string="order_id=len(cart)", new_string="order_id=next(NUMBERS)"),
-        use("Write", file_path="shop/numbers.py", content="from itertools import count\n\nNUMBERS = count(1)\n"),
-        say("Every order has its own number now."),
-    ]  # fmt: skip
-    server = await shots.emulated([scene(None, *edits)])
-    new_repository(server.project)
-    app = await shots.visit(server)
-    await app.start("Give every order its own number", Mode="acceptEdits")
-    await app.expect_words("Every order has its own number now.")
-    await app.expect_rest()
-    await app.more("Changes")
-    files = app.page.get_by_role("navigation", name="Changed files")
-    await files.get_by_role("button", name=re.compile("^checkout.py")).click()
-    lines = app.page.get_by_role("region", name="Lines of shop/checkout.py")
-    await expect(lines).to_contain_text("NUMBERS")
-    await shots.keep(app, "changes-file")
-
-
 async def devices(shots: ScreenshotRun) -> None:
     server = await shots.emulated(SCRIPT)
     app = await shots.visit(server)
@@ -308,7 +286,6 @@ PAGES: dict[str, Shoot] = {
     "page": page,
     "channels": channels,
     "board": board,
-    "changes": changes,
     "devices": devices,
     "window": window,
     "trust": trust,
