@@ -19,7 +19,11 @@ LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 3001))
 async def filled(emulated: Emulated) -> AppServer:
     server = await emulated(
         [
-            scene("read", use("Read", file_path="src/app.py"), say("See `src/app.py:42` and src/app.py:7, or **src/app.py:9**.")),
+            scene(
+                "read",
+                use("Read", file_path="src/app.py"),
+                say("See `src/app.py:42` and src/app.py:7, or **src/app.py:9**."),
+            ),
             scene(None, say("You said: {{prompt}}")),
         ]
     )

@@ -116,9 +116,9 @@ async def test_U110_a_conflict_changes_nothing_and_a_discard_lists_what_is_lost(
     assert not (project / ".claude" / "old").exists()
     await section.get_by_role("button", name="Discard…").click()
     discard = app.page.get_by_role("dialog", name="Discard worktree")
-    await expect(discard.get_by_role("list", name="Commits")).to_contain_text(
-        "Work on fairlead/fix-the-bug"
-    )
+    # The conflict left the file as it was: not committed.
+    lost = discard.get_by_role("list", name="Uncommitted files")
+    await expect(lost).to_have_text("fixed.txt")
     await expect(discard).to_contain_text("can't be undone")
     await accessible(app, "discard")
     await discard.get_by_role("button", name="Discard", exact=True).click()

@@ -271,23 +271,23 @@ async def test_B84_a_worktree_outside_of_the_roots_is_never_removed(tmp_path: Pa
 async def test_B83_a_conflict_with_uncommitted_files_leaves_them_uncommitted(
     tmp_path: Path,
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        tree = await made(stage)
-        (stage.project / "a.txt").write_text("ours\n")
-        commit_all(stage.project)
+    async with ServerHarness(tmp_path) as harness:
+        tree = await made(harness)
+        (harness.project / "a.txt").write_text("ours\n")
+        commit_all(harness.project)
         (tree.folder / "a.txt").write_text("theirs\n")
         (tree.folder / "staged.txt").write_text("staged\n")
         (tree.folder / "new.txt").write_text("new\n")
         git(tree.folder, "add", "staged.txt")
         state = git(tree.folder, "status", "--porcelain")
-        tips = git(stage.project, "for-each-ref", "--format=%(refname) %(objectname)")
+        tips = git(harness.project, "for-each-ref", "--format=%(refname) %(objectname)")
         for how in ("merge", "rebase"):
-            result = await stage.act(
-                FinishWorktree(cwd=tree.cwd, repository=str(stage.project), how=how)
+            result = await harness.act(
+                FinishWorktree(cwd=tree.cwd, repository=str(harness.project), how=how)
             )
             assert result.code == "conflict"
             assert git(tree.folder, "status", "--porcelain") == state
-            refs = git(stage.project, "for-each-ref", "--format=%(refname) %(objectname)")
+            refs = git(harness.project, "for-each-ref", "--format=%(refname) %(objectname)")
             assert refs == tips
         assert (tree.folder / "a.txt").read_text() == "theirs\n"
         assert (tree.folder / "new.txt").read_text() == "new\n"
@@ -296,28 +296,28 @@ async def test_B83_a_conflict_with_uncommitted_files_leaves_them_uncommitted(
 async def test_B83_a_rebase_that_would_overwrite_work_in_the_base_is_undone(
     tmp_path: Path,
 ) -> None:
-    async with Stage(tmp_path) as stage:
-        tree = await made(stage)
+    async with ServerHarness(tmp_path) as harness:
+        tree = await made(harness)
         (tree.folder / "a.txt").write_text("theirs\n")
-        (stage.project / "b.txt").write_text("on main\n")
-        commit_all(stage.project)
-        (stage.project / "a.txt").write_text("not committed\n")
-        tips = git(stage.project, "for-each-ref", "--format=%(refname) %(objectname)")
-        result = await stage.act(
-            FinishWorktree(cwd=tree.cwd, repository=str(stage.project), how="rebase")
+        (harness.project / "b.txt").write_text("on main\n")
+        commit_all(harness.project)
+        (harness.project / "a.txt").write_text("not committed\n")
+        tips = git(harness.project, "for-each-ref", "--format=%(refname) %(objectname)")
+        result = await harness.act(
+            FinishWorktree(cwd=tree.cwd, repository=str(harness.project), how="rebase")
         )
         assert not result.ok
-        assert (stage.project / "a.txt").read_text() == "not committed\n"
+        assert (harness.project / "a.txt").read_text() == "not committed\n"
         assert (tree.folder / "a.txt").read_text() == "theirs\n"
         assert (tree.folder / "b.txt").read_text() == "two\n"
         assert git(tree.folder, "status", "--porcelain") == " M a.txt\n"
-        assert git(stage.project, "for-each-ref", "--format=%(refname) %(objectname)") == tips
+        assert git(harness.project, "for-each-ref", "--format=%(refname) %(objectname)") == tips
 
 
 async def test_B84_all_that_would_be_lost_is_listed(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        tree = await made(stage)
-        (stage.project / ".git" / "info" / "exclude").write_text("*.log\nbuild/\n.claude/\n")
+    async with ServerHarness(tmp_path) as harness:
+        tree = await made(harness)
+        (harness.project / ".git" / "info" / "exclude").write_text("*.log\nbuild/\n.claude/\n")
         for number in range(55):
             commit_all(tree.folder, f"Commit {number}.")
         (tree.folder / "x.log").write_text("1\n")
@@ -325,36 +325,36 @@ async def test_B84_all_that_would_be_lost_is_listed(tmp_path: Path) -> None:
         (tree.folder / "build" / "out").write_text("1\n")
         odd = tree.folder / os.fsdecode(b"odd\xff\n.txt")
         odd.write_text("x")
-        asked = WorktreeLosses(cwd=tree.cwd, repository=str(stage.project))
-        lost = (await stage.act(asked)).result
+        asked = WorktreeLosses(cwd=tree.cwd, repository=str(harness.project))
+        lost = (await harness.act(asked)).result
         assert (len(lost["commits"]), lost["more_commits"]) == (50, 5)
         assert lost["files"] == ["odd\\xff\n.txt"]
         assert lost["ignored"] == ["build/", "x.log"]
         # The same file with another content is something that the user has not seen.
         odd.write_text("xyz")
-        assert (await stage.act(asked)).result["seen"] != lost["seen"]
+        assert (await harness.act(asked)).result["seen"] != lost["seen"]
         # Commits without a branch are lost with the worktree, too.
         git(tree.folder, "checkout", "-q", "--detach")
         commit_all(tree.folder, "On no branch.")
-        git(stage.project, "checkout", "-q", "--detach")
-        lost = (await stage.act(asked)).result
+        git(harness.project, "checkout", "-q", "--detach")
+        lost = (await harness.act(asked)).result
         assert [one.split(" ", 1)[1] for one in lost["commits"]] == ["On no branch."]
 
 
 async def test_B84_removing_a_worktree_that_is_gone_forgets_no_other(tmp_path: Path) -> None:
-    async with Stage(tmp_path) as stage:
-        tree, other = await made(stage), await made(stage, "on another disk")
+    async with ServerHarness(tmp_path) as harness:
+        tree, other = await made(harness), await made(harness, "on another disk")
         for each in (tree, other):
             shutil.rmtree(each.cwd)
-        lost = await stage.act(WorktreeLosses(cwd=tree.cwd, repository=str(stage.project)))
-        done = await stage.act(
+        lost = await harness.act(WorktreeLosses(cwd=tree.cwd, repository=str(harness.project)))
+        done = await harness.act(
             FinishWorktree(
                 cwd=tree.cwd,
                 how="discard",
-                repository=str(stage.project),
+                repository=str(harness.project),
                 seen=lost.result["seen"],
             )
         )
         assert done.ok, done
-        listed = (await stage.act(Worktrees(cwd=str(stage.project)))).result["worktrees"]
+        listed = (await harness.act(Worktrees(cwd=str(harness.project)))).result["worktrees"]
         assert [each["branch"] for each in listed] == [other.branch]
