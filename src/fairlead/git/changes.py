@@ -45,7 +45,7 @@ class Files(Protocol):
 MOST_EXCLUDED = 1_000
 """Very large files that can be left out of a count; with more, no lines are counted at all."""
 MOST_COUNTED = 20_000
-"""Changed files whose lines are counted; with more, counting would take longer than anybody waits."""
+"""Changed files whose lines are counted; with more, counting would take too long."""
 COUNTED_BYTES = 1024 * 1024
 """Size of an untracked file whose lines are counted."""
 COUNTED_IN_ALL = 64 * 1024 * 1024

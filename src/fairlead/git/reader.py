@@ -103,7 +103,7 @@ class GitReader:
         return await self._run([*own, command, *arguments], command, OUTPUT_BYTES)
 
     async def commit_of(self, name: str) -> str | None:
-        """The id of the commit that a name stands for, or None if there is no such commit."""
+        """The id of the commit that a name refers to, or None if there is no such commit."""
         if not name or name.startswith("-") or "\0" in name:
             return None
         try:

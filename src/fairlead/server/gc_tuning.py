@@ -3,7 +3,7 @@
 A server with many sessions holds millions of long-lived objects that form no cycles. By default the
 collector traverses all of them now and then, for a fifth of a second or more, in which no response
 is sent. So surviving objects are frozen in small steps, and a full collection runs only while no
-session is in a turn, or when so many sessions and CLI processes have ended that what they left
+session is in a turn, or when enough sessions and CLI processes have ended that what they left
 behind, which forms cycles, may be large.
 """
 

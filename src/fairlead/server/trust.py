@@ -77,8 +77,8 @@ class TrustBook:
                 "bad_message", f"Unknown choice {choice!r:.80}. Send {TRUST!r} or {WITHOUT!r}."
             )
         # The user's own settings of one profile are a project's settings for another.
-        found = (self._find(folder, profile) for profile in self.profiles())
-        if not any(project is not None and project.digest == digest for project in found):
+        projects = (self._find(folder, profile) for profile in self.profiles())
+        if not any(project is not None and project.digest == digest for project in projects):
             raise Refusal(
                 "stale", "These files changed after they were shown. Review them and answer again."
             )

@@ -71,7 +71,11 @@ async def check_profiles(name: str, data: Path) -> list[Finding]:
         return [(False, str(problem))]
     file = data / FILE
     findings = _check_file(file)
-    own = [each for each in read_profiles(file) if each.name not in {one.name for one in defined}]
+    own = [
+        each
+        for each in read_profiles(file)
+        if each.name not in {profile.name for profile in defined}
+    ]
     profiles = [*defined, *own]
     if name == DEMO:
         return findings  # The demo has no accounts.

@@ -215,8 +215,8 @@ async def _read(reader: asyncio.StreamReader, connection: h11.Connection) -> _Re
             connection.receive_data(await reader.read(LARGEST))
         elif isinstance(event, h11.Response):
             status = event.status_code
-            found = dict(event.headers).get(b"location", b"")
-            location = found.decode("latin-1")
+            header = dict(event.headers).get(b"location", b"")
+            location = header.decode("latin-1")
         elif isinstance(event, h11.Data):
             body += event.data
         elif not isinstance(event, h11.InformationalResponse) or len(body) > LARGEST:

@@ -175,9 +175,7 @@ def _number(least: float, *, whole: bool = False, most: float = math.inf) -> Che
 
 def _status(value: Any, at: Path, scope: Scope) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 400 <= value <= 599:
-        remedy = (
-            "Give a number from 400 to 599, such as 529; `message` and `retry_after` go beside it."
-        )
+        remedy = "Give a number from 400 to 599, such as 529; `message` and `retry_after` are separate keys."
         raise Mistake(at, f"{_key(at)} takes an HTTP status, not {_shown(value)}.", remedy)
 
 

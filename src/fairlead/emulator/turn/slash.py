@@ -1,7 +1,7 @@
 """Slash commands: those the CLI answers itself, those of the project, and the unknown ones.
 
-Each version has its own list and its own way to show the output (CLI-605). A command that stands
-for a prompt is only expanded here; the turn then goes to the model.
+Each version has its own list and its own way to show the output (CLI-605). A command that expands
+to a prompt is only expanded here; the turn then goes to the model.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SlashCommands:
         return Command.read(text, self._parts.session.profile.catalogue.aliases)
 
     def expand(self, command: Command) -> str | None:
-        """The prompt that a command stands for; None if it is not such a command."""
+        """The prompt that a command expands to; None if it is not such a command."""
         session = self._parts.session
         custom = session.custom_commands.get(command.typed)
         if custom is not None:

@@ -264,7 +264,7 @@ class Subagents:
         task, profile = run.task, self._parts.session.profile
         text = (
             f"Async agent launched successfully.\nagentId: {task.task_id}\n"
-            "The agent works in the background; its end will be told.\n"
+            "The agent works in the background; you will be notified when it ends.\n"
             f"output_file: {task.output_file}"
         )
         result: dict[str, Any] = {

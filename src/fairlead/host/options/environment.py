@@ -93,12 +93,12 @@ def child_environment(parent: Mapping[str, str], options: Options) -> dict[str, 
 
 def shell_environment(parent: Mapping[str, str]) -> dict[str, str]:
     """The variables of a user's own shell: the system's, without keys and settings of the CLI."""
-    kept = {
+    allowed = {
         name: value
         for name, value in parent.items()
         if name in SYSTEM or _is_proxy(name) or name.startswith(SHELL_PREFIXES)
     }
-    return {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    return {**allowed, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 def is_emulator(agent: str) -> bool:

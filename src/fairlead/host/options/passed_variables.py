@@ -1,8 +1,8 @@
 """Which variables of this process `--pass-env` and the settings `pass_env` add for the CLI. Pure.
 
-A name may end in `*`, which stands for every variable with that beginning, such as `OTEL_*`.
-Variables that mark a surrounding session of Claude Code are never passed: the CLI would regard
-itself as a part of that session.
+A name may end in `*`, which matches every variable with that prefix, such as `OTEL_*`. Variables
+that mark a surrounding session of Claude Code are never passed: the CLI would regard itself as a
+part of that session.
 """
 
 from __future__ import annotations

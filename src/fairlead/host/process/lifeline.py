@@ -79,11 +79,11 @@ class Lifeline:
         if getattr(sys, "frozen", False) or not sys.executable or not os.path.isfile(PROGRAM):
             log.debug("no interpreter to watch this process with: CLIs may outlive it if killed")
             return
-        theirs, ours = os.pipe()
+        child_end, own_end = os.pipe()
         try:
             launcher = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-B", PROGRAM],
-                stdin=theirs,
+                stdin=child_end,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={name: os.environ[name] for name in LIBRARY_PATHS if name in os.environ},
@@ -91,16 +91,16 @@ class Lifeline:
             )
         except OSError:
             log.warning("cannot start the watcher of this process", exc_info=True)
-            os.close(ours)
+            os.close(own_end)
             return
         finally:
-            os.close(theirs)
+            os.close(child_end)
         # It leaves the watcher to init and exits within milliseconds.
         threading.Thread(target=launcher.wait, daemon=True, name="fairlead-lifeline").start()
-        os.set_blocking(ours, False)
-        self._pipe = ours
+        os.set_blocking(own_end, False)
+        self._pipe = own_end
         for mark, pid in self._clis.items():
-            os.write(ours, (f"= {mark} {pid}\n" if pid else f"+ {mark}\n").encode())
+            os.write(own_end, (f"= {mark} {pid}\n" if pid else f"+ {mark}\n").encode())
 
 
 PROGRAM = os.path.abspath(reaper.__file__)

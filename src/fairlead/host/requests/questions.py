@@ -72,8 +72,8 @@ class Answers:
         texts = {question.text for question in request.questions}
         for text in [*self.answers, *self.notes]:
             if text not in texts:
-                asked = "; ".join(sorted(texts))
-                raise UsageError(f"no question {text!r} was asked. Asked: {asked}")
+                known = "; ".join(sorted(texts))
+                raise UsageError(f"no question {text!r} was asked. Asked: {known}")
         # The whole input goes back: 2.1.325 refuses answers without their questions.
         edited: dict[str, Any] = {
             **request.permission.input,

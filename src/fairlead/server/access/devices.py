@@ -326,8 +326,8 @@ class DeviceRegistry:
 
     async def find(self, device: str) -> Device | None:
         """A device by its id, unless it is unknown, revoked or was idle too long."""
-        found = next((each for each in await self._store.devices() if each.id == device), None)
-        return found if found is not None and self._is_valid(found, self._idle_now()) else None
+        match = next((each for each in await self._store.devices() if each.id == device), None)
+        return match if match is not None and self._is_valid(match, self._idle_now()) else None
 
     async def rename(self, device: str, name: str) -> str | None:
         """Rename a device; return its new name, or None if there is no such device."""

@@ -34,7 +34,7 @@ GAP = 1 << 62
 STRIDE = 1 << 20
 
 OVERHEAD = 90
-"""About the bytes of an append beside its text."""
+"""The approximate bytes of an append in addition to its text."""
 
 _encode = msgspec.json.encode
 _SEQ = attrgetter("seq")

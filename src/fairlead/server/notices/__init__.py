@@ -1,1 +1,1 @@
-"""Notices: what users are told while no page is open, and the ways to tell them."""
+"""Notices: what users are notified of while no page is open, and how."""

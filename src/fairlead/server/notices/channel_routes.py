@@ -160,7 +160,7 @@ class ChannelRoutes:
         return sorted(channels, key=lambda channel: (channel.name.lower(), channel.id))
 
     def _named(self, channel: str) -> ChannelTarget:
-        found = self._targets.get(channel_id(channel))
-        if not isinstance(found, ChannelTarget):
+        target = self._targets.get(channel_id(channel))
+        if not isinstance(target, ChannelTarget):
             raise Refusal("not_found", "This channel was removed.")
-        return found
+        return target

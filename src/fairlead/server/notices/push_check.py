@@ -31,8 +31,8 @@ def _check_key(path: Path) -> Finding:
     from fairlead.server.notices.push.server_key import PushKey
 
     try:
-        found = path.stat()
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        status = path.stat()
+        if stat.S_IMODE(status.st_mode) & 0o077:
             return False, f"push: others can read {path}. Run `chmod 600 {path}`."
         key = PushKey.stored_in(path)
     except (FairleadError, OSError) as problem:

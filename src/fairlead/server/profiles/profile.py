@@ -74,10 +74,10 @@ def profile_environment(
         return child_environment(parent, options)
     passed = passed_variables(profile.pass_env, parent)
     logins = {name: value for name, value in parent.items() if name in LOGIN_VARIABLES}
-    kept = {name: value for name, value in parent.items() if name not in logins}
+    inherited = {name: value for name, value in parent.items() if name not in logins}
     named = {name: parent[name] for name in (*options.pass_env, *passed) if name in parent}
     own = {**profile.env, VARIABLE: profile.config_dir}
-    return {**child_environment(kept, options), **named, **options.env, **own}
+    return {**child_environment(inherited, options), **named, **options.env, **own}
 
 
 def check_folders(profiles: Iterable[Profile], default: str, real: Mapping[str, str]) -> None:

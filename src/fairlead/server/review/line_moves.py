@@ -41,7 +41,7 @@ def moved_to(before: Sequence[str], after: Sequence[str], start: int, end: int) 
 
 
 def nearest(lines: Sequence[str], wanted: Sequence[str], start: int) -> int | None:
-    """The number of the line at which `wanted` stands as a block, nearest to line `start`."""
+    """The number of the line at which `wanted` occurs as a block, nearest to line `start`."""
     size = len(wanted)
     if not size or size > len(lines):
         return None
@@ -62,8 +62,8 @@ def nearest(lines: Sequence[str], wanted: Sequence[str], start: int) -> int | No
 
 def _common(first: Sequence[str], second: Sequence[str]) -> int:
     count = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
+    for left, right in zip(first, second, strict=False):
+        if left != right:
             break
         count += 1
     return count

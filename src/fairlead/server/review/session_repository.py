@@ -20,7 +20,7 @@ class SessionRepository:
     files: WorkingFiles
 
     def path(self, file: str) -> str:
-        """The path that an id stands for; refuses a path outside, and what the server stores."""
+        """The path of an id; refuses a path outside, and what the server stores."""
         path = path_of_id(file) or ""
         parts = path.removesuffix("/").split("/")
         plain = path and "\0" not in path and not set(parts) & {"", ".", "..", ".git"}

@@ -20,7 +20,7 @@ ROUND_S = 0.025
 appends of a round share a commit."""
 
 BURST_S = 0.1
-"""Appends of so much time are made at once after a quieter moment."""
+"""After a quieter moment, the appends of this much time are made at once."""
 
 
 class AppendRate:

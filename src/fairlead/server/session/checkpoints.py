@@ -1,8 +1,8 @@
 """When a checkpoint of a session is stored, so that opening it need not fold the whole log.
 
-Kept after so many events that writing it costs little beside storing them, and when a session
-is let go. Taken between two events and written in a thread; the log alone is what counts, so a
-store that cannot keep one is no problem. `loading` reads them.
+Stored after so many events that writing it costs little compared with storing them, and when a
+session is unloaded. Taken between two events and written in a thread; only the log matters, so a
+store that cannot save a checkpoint is not a problem. `loading` reads them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ log = logging.getLogger("fairlead")
 
 
 class Keeper(Protocol):
-    """The part of a store that is written here."""
+    """The part of a store that is used here."""
 
     async def keep_snapshot(self, session: str, snapshot: StoredSnapshot) -> None:
-        """Keep a snapshot beside the events."""
+        """Store a snapshot next to the events."""
 
 
 class Session(Protocol):
@@ -34,7 +34,7 @@ class Session(Protocol):
 
     @property
     def id(self) -> str:
-        """The server's own name for it."""
+        """The server's id of the session."""
 
     @property
     def seq(self) -> int:
@@ -42,7 +42,7 @@ class Session(Protocol):
 
     @property
     def transcript(self) -> Transcript:
-        """What the events come to."""
+        """The result of the events."""
 
 
 class Checkpoints:
@@ -65,7 +65,7 @@ class Checkpoints:
         return new >= enough and session.id not in self._busy
 
     async def keep(self, session: Session) -> None:
-        """Keep what a session is now."""
+        """Store the current state of a session."""
         if session.id in self._busy:
             return
         seq, taken = session.seq, session.transcript.checkpoint()
@@ -78,7 +78,9 @@ class Checkpoints:
             log.warning("no checkpoint of session %s could be stored: %s", session.id, problem)
         finally:
             self._busy.discard(session.id)
-        self._kept[session.id] = seq  # Also after a failure: the next try comes when it is due.
+        self._kept[session.id] = (
+            seq  # Also after a failure: the next attempt is made when it is due.
+        )
 
     async def let_go(self, session: Session) -> None:
         """Store a last checkpoint if there are enough new events, and forget the session."""

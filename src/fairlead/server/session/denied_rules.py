@@ -1,4 +1,5 @@
-"""What a user has denied for the rest of a session: later calls of the kind are denied unasked.
+"""What a user has denied for the rest of a session: later calls of that kind are denied without a
+request.
 
 A denial cannot carry rules to the CLI; only an approval can. So the server keeps these rules
 itself and answers by them before any device is asked. So that they also cover calls that the CLI
@@ -42,7 +43,7 @@ class DeniedRules:
             self._book = apply_update(self._book, update)
 
     def verdict(self, call: ToolCall, place: PathContext) -> str | None:
-        """The rule that denies a call, in words; None if no rule covers it."""
+        """The rule that denies a call, as text; None if no rule covers it."""
         if not self._updates:
             return None
         decision = check(call, self._book, place)

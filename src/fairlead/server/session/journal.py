@@ -1,9 +1,9 @@
 """The path of one session's events into the log, in order, before any client sees their effect.
 
-There are two entrances. `note` takes what has happened (the CLI wrote a line, the process ended):
-it cannot be undone, so it waits here until the store accepts it. `record` takes what a client
-wants (a prompt, a decision): it is refused at once if the store cannot, and nothing follows from
-it before it is stored. If too much waits, `on_full` is called, so that the CLI is not read any
+There are two entry points. `note` takes what has happened (the CLI wrote a line, the process
+ended): it cannot be undone, so it waits here until the store accepts it. `record` takes what a
+client wants (a prompt, a decision): it is refused at once if the store cannot, and nothing follows
+from it before it is stored. If too much waits, `on_full` is called, so that the CLI is not read any
 further, and `on_room` when there is room again.
 
 Events travel in batches: one append is under way at a time, and everything that arrives meanwhile
@@ -44,7 +44,7 @@ _ASKING = frozenset({ControlRequest, ControlResponse})
 """Messages that may contain open requests."""
 
 _CAN_WAIT = frozenset({StreamEvent, Assistant, User, ToolProgress, ThinkingTokens})
-"""What a working CLI writes most of the time. Nobody acts on it at once, so it may wait."""
+"""What a working CLI writes most of the time. No client has to act on it, so it may wait."""
 
 LARGE_BYTES = 64 * 1024
 """A batch of this size does not wait: its own size costs more than the append."""
@@ -225,7 +225,7 @@ class Journal:
             asyncio.get_running_loop().call_soon(self._append)
 
     def _may_append(self, latest: _Waiting) -> bool:
-        """Whether what waits is appended now; if not, the journal waits for its turn."""
+        """Whether the waiting events are appended now; if not, the journal waits for its turn."""
         if not latest.can_wait or self.bytes > LARGE_BYTES or self._rate is None:
             return True
         if self._queued:
@@ -251,7 +251,7 @@ class Journal:
             self._append()
 
     def _append(self) -> None:
-        """Hand the next batch to the store, or come to rest."""
+        """Hand the next batch to the store, or stop if there is none."""
         if self._closed:
             return
         batch = self._take()
@@ -384,11 +384,13 @@ class Journal:
 
     def _end_pause(self) -> None:
         self._retry = None
-        self.problem = None  # The next append tells; what is requested meanwhile waits for it.
+        self.problem = (
+            None  # The next append shows whether it works; requests wait for it meanwhile.
+        )
         self._append()
 
     def _fail(self, bug: BaseException) -> None:
-        """A bug: the session cannot go on, but whatever waits for it must not wait forever."""
+        """A bug: the session cannot continue, but no caller may wait for it forever."""
         log.error("the journal of session %s failed", self._session, exc_info=bug)
         self.problem = StoreUnavailable(
             "the session failed because of an internal error; restart it", code="internal"

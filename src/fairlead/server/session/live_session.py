@@ -68,8 +68,8 @@ class LiveSession:
         suggestions: bool = True,
         rate: AppendRate | None = None,
     ) -> None:
-        """`settled` is called after each batch that was published, and told whether it did no more
-        than add to texts."""
+        """`settled` is called after each batch that was published, with whether it did no more than
+        add to texts."""
         self.id = session
         self._guard = guard
         self._suggests = suggestions
@@ -235,7 +235,7 @@ class LiveSession:
             await self.journal.flush()
 
     async def close(self) -> None:
-        """Let everything go."""
+        """Release everything."""
         await self.stop()
         for task in tuple(self._tasks):
             task.cancel()
@@ -311,7 +311,7 @@ class LiveSession:
         await self.journal.record(fed, self.active, intent=intent, audit=audit)
 
     def _pause_reading(self) -> None:
-        """Let a CLI wait whose words cannot be stored as fast as it has them."""
+        """Let a CLI wait if its output cannot be stored as fast as it writes."""
         if self.client is not None:
             self.client.pause_reading()
 
@@ -320,7 +320,7 @@ class LiveSession:
             self.client.resume_reading()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside everything else."""
+        """Run something concurrently."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,8 +1,8 @@
 """A session read back from the log: its transcript and its number.
 
 From the newest checkpoint of this version of the code and the events after it, or from the first
-event. The result is the same. It is done in threads and in parts, so that a long session
-does not hold up the others. `checkpoints` makes the checkpoints.
+event. The result is the same. It is done in threads and in parts, so that a long session does not
+delay the others. `checkpoints` creates the checkpoints.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Loaded:
         return cls(transcript, snapshot.seq)
 
     def fold(self, events: list[Event]) -> None:
-        """Take events in, in order."""
+        """Feed events, in order."""
         for event in events:
             self.seq = event.seq
             fed = fed_by(event)

@@ -1,7 +1,7 @@
-"""What the log holds of a session as what the transcript is fed, and back.
+"""Converts the stored events of a session to the values that the transcript is fed, and back.
 
-Lines of the CLI and lines to it are kept as they are; a fact is a JSON object with its name
-under `fact`. Reading is total: a fact of a newer Fairlead feeds nothing, and stays in the log.
+Lines of the CLI and lines to it are stored unchanged; a fact is a JSON object with its name under
+`fact`. Reading is total: a fact of a newer Fairlead feeds nothing, and stays in the log.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fed_by(event: Event) -> Fed | None:
 
 
 def _fields(fact: Any) -> dict[str, Any]:
-    """The fields of a fact; a prompt stands in it as the line that will be written."""
+    """The fields of a fact; a prompt is stored in it as the line that will be written."""
     return {
         name: to_object(value) if isinstance(value, Prompt) else msgspec.to_builtins(value)
         for name, value in structs.asdict(fact).items()

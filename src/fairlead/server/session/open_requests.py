@@ -96,7 +96,8 @@ class Requests:
     async def ask(self, request: Request) -> Any:
         """Wait for an answer, however long; cancelled if the CLI withdraws the request."""
         if request.id in self._seen:
-            # No device was shown the second one: an answer to it would be an answer unseen (F-19).
+            # No device was shown the second one: an answer to it would be an answer to something
+            # unseen (F-19).
             return Deny(REUSED) if isinstance(request, PermissionRequest) else Cancel()
         self._seen.add(request.id)
         waiting = self._open[request.id] = _Open(request)

@@ -47,4 +47,4 @@ class RunningSession(Protocol):
         """Store what a client requested; raises `StoreUnavailable`."""
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside everything else."""
+        """Run something concurrently."""

@@ -1,9 +1,10 @@
 """One terminal: its shell, the stored part of its output, and the clients that follow it.
 
-The server never waits for a client for long. While every client that follows the terminal is behind,
-the shell is not read, so a program that writes a lot is as fast as the fastest client draws. After
-`STALL_S` a client that has not read is no longer waited for. If none is left, or no client follows
-the terminal, the shell is read and the oldest output is dropped; a client that missed output is told how much.
+The server never waits for a client for long. While every client that follows the terminal is
+behind, the shell is not read, so a program that writes a lot is as fast as the fastest client
+draws. After `STALL_S` a client that has not read is no longer waited for. If none is left, or no
+client follows the terminal, the shell is read and the oldest output is dropped; a client that
+missed output learns how much.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from fairlead.server.working_files import id_of, shown_path
 __all__ = ["MOST_FILES", "ChangesAnswer", "FileRow", "PatchAnswer", "PatchHunk", "file_rows"]
 
 MOST_FILES = 5_000
-"""Files in one answer; of more, the number is told."""
+"""Files in one answer; if there are more, the answer has their number."""
 
 
 class FileRow(Struct, frozen=True, kw_only=True, omit_defaults=True):

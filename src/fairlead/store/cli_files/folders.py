@@ -58,8 +58,8 @@ class CliFolders:
 
     def find(self, session: str) -> CliSession | None:
         """One session by its id, in any folder."""
-        found = (folder.find(session) for folder in self._folders.values())
-        return next((session for session in found if session is not None), None)
+        sessions = (folder.find(session) for folder in self._folders.values())
+        return next((session for session in sessions if session is not None), None)
 
     async def transcript(self, session: str) -> Transcript:
         """A session and its subagents; raises `KeyError` and `OSError`."""
@@ -79,7 +79,7 @@ class CliFolders:
         return [] if folder is None else await folder.remove(session)
 
     def _with(self, session: str) -> CliSessions:
-        found = self.find(session)
-        if found is None:
+        entry = self.find(session)
+        if entry is None:
             raise KeyError(session)
-        return self._folders[found.profile]
+        return self._folders[entry.profile]

@@ -57,9 +57,9 @@ def _remove(folder: int, name: str) -> bool:
             return False
     except FileNotFoundError:
         return False
-    beside = name.removesuffix(".jsonl")
-    if _is_folder(folder, beside):
-        shutil.rmtree(beside, dir_fd=folder)
+    subfolder = name.removesuffix(".jsonl")
+    if _is_folder(folder, subfolder):
+        shutil.rmtree(subfolder, dir_fd=folder)
     os.unlink(name, dir_fd=folder)
     return True
 

@@ -63,8 +63,8 @@ def undo(db: sqlite3.Connection, sessions: Sequence[str]) -> list[str]:
     """Remove deletions that have not begun; return their sessions."""
     undone = []
     for session in sessions:
-        found = db.execute("DELETE FROM deletions WHERE session = ? AND begun = 0", (session,))
-        if found.rowcount:
+        deleted = db.execute("DELETE FROM deletions WHERE session = ? AND begun = 0", (session,))
+        if deleted.rowcount:
             undone.append(session)
     return undone
 
@@ -76,12 +76,12 @@ def begin(db: sqlite3.Connection, session: str) -> bool:
 
 def rows(db: sqlite3.Connection) -> list[Deletion]:
     """All deletions, the oldest first."""
-    found = db.execute(
+    entries = db.execute(
         "SELECT session, at, files, device, begun FROM deletions ORDER BY at, session"
     )
     return [
         Deletion(session=session, at=at, files=bool(files), device=device, begun=bool(begun))
-        for session, at, files, device, begun in found
+        for session, at, files, device, begun in entries
     ]
 
 

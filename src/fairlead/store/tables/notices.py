@@ -45,7 +45,7 @@ class NoticeMark(Struct, frozen=True, kw_only=True):
 
 
 class NewDelivery(Struct, frozen=True):
-    """A target that shall get a notice, and when."""
+    """A target that should get a notice, and when."""
 
     target: str
     due: float

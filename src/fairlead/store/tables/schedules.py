@@ -70,8 +70,8 @@ def remove(db: sqlite3.Connection, schedule: str) -> None:
 
 def rows(db: sqlite3.Connection) -> list[StoredSchedule]:
     """All schedules."""
-    found = db.execute("SELECT id, row, next_at FROM schedules ORDER BY id")
-    return [StoredSchedule(id=name, row=row, next_at=at) for name, row, at in found]
+    entries = db.execute("SELECT id, row, next_at FROM schedules ORDER BY id")
+    return [StoredSchedule(id=name, row=row, next_at=at) for name, row, at in entries]
 
 
 def set_next(db: sqlite3.Connection, schedule: str, next_at: float | None) -> None:
@@ -82,7 +82,7 @@ def set_next(db: sqlite3.Connection, schedule: str, next_at: float | None) -> No
 def plan(
     db: sqlite3.Connection, schedule: str, due: float, next_at: float | None, prompt: str
 ) -> Run:
-    """Store a run that shall be made now, and the time of the next one."""
+    """Store a run that is due now, and the time of the next one."""
     cursor = db.execute(
         "INSERT INTO schedule_runs (schedule, due, state, prompt) VALUES (?, ?, 'planned', ?)",
         (schedule, due, prompt),

@@ -1,9 +1,10 @@
 """The CLI's own transcript files, read into the same reducer that reads the live stream.
 
 `history` takes the records of a session file and of the subagent files next to it and returns what
-to feed and when. Records are the stream's own messages in other clothes (CLI-705), without
-the first and the last line of a turn, which are told by facts here. Pure: reading the files is
-the business of `store/cli_files/imports`; which records count is `branch`, their clothes are `records`.
+to feed and when. Records are the stream's own messages in other clothes (CLI-705), without the
+first and the last line of a turn, which are represented by facts here. Pure: reading the files is
+the business of `store/cli_files/imports`; which records count is `branch`, their clothes are
+`records`.
 """
 
 from __future__ import annotations

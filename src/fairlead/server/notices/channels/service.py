@@ -32,7 +32,7 @@ INSTALL = "pip install 'fairlead[channels]'"
 """How the optional package is installed."""
 
 OWN_PLUGINS = "apprise.plugins."
-"""Where Apprise's own services are defined; every other one runs somebody's Python code."""
+"""Where Apprise's own services are defined; every other one runs Python code of a third party."""
 
 _LOGGERS = ("urllib3", "requests", "requests_oauthlib", "oauthlib", "charset_normalizer")
 """Of the packages that Apprise uses."""
@@ -135,15 +135,15 @@ def _settings(apprise: Any) -> Any:
         pgp_autogen=False,
         pem_autogen=False,
         async_mode=False,
-        service_timeout=0,  # Its deadline would leave a thread behind that nobody knows of.
+        service_timeout=0,  # Its deadline would leave an unknown thread behind.
     )
 
 
 def _failure(name: str, logged: str) -> Answer:
     """What may be said about a failed call: log lines name topics, hosts and users."""
-    found = _STATUS.search(logged)
-    if found is not None:
-        return Answer(f"{name} answered with status {found[1]}.", int(found[1]))
+    match = _STATUS.search(logged)
+    if match is not None:
+        return Answer(f"{name} answered with status {match[1]}.", int(match[1]))
     if any(words in logged.lower() for words in _UNREACHABLE):
         return Answer(f"{name} cannot be reached.")
     return Answer(f"{name} did not accept the message.")

@@ -33,4 +33,4 @@ def message_of(notice: Notice, detail: str, link: str, resets: str = "") -> Mess
 
 def without_markup(text: str) -> str:
     """A text in which no character has a meaning for a chat service."""
-    return _MEANING.sub(lambda found: f"{found.group(0)}{JOINER}", text)
+    return _MEANING.sub(lambda match: f"{match.group(0)}{JOINER}", text)

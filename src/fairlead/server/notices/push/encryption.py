@@ -40,9 +40,9 @@ def encrypt(
     """
     if len(message) > LARGEST:
         raise ValueError(f"a message can have at most {LARGEST} bytes")
-    theirs = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), browser_key)
+    client_key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), browser_key)
     ours = public_bytes(one_time.public_key())
-    shared = one_time.exchange(ec.ECDH(), theirs)
+    shared = one_time.exchange(ec.ECDH(), client_key)
     key_info = b"WebPush: info\0" + browser_key + ours
     material = _expand(_extract(auth, shared), key_info, 32)
     secret = _extract(salt, material)

@@ -75,8 +75,8 @@ async def _resolved(endpoint: Endpoint, *, loopback: bool) -> str:
     if loopback and endpoint.host == "127.0.0.1":
         return endpoint.host
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-    addresses = [str(info[4][0]) for info in found]
+    infos = await loop.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    addresses = [str(info[4][0]) for info in infos]
     if not addresses or not all(map(is_public, addresses)):
         raise NotSent(f"{endpoint.host} is not on the public internet", refused=True)
     return addresses[0]

@@ -27,7 +27,7 @@ class Piece:
 
 
 class Viewer:
-    """Where one client stands in the output."""
+    """The position of one client in the output."""
 
     def __init__(self, scrollback: Scrollback, offset: int) -> None:
         self._scrollback = scrollback
