@@ -38,11 +38,18 @@ class NatsBus:
     """One machine's connection. It exists before there is a connection, and after it is lost."""
 
     def __init__(
-        self, servers: Sequence[str], key: NodeKey, tls: ssl.SSLContext, *, name: str = ""
+        self,
+        servers: Sequence[str],
+        key: NodeKey,
+        tls: ssl.SSLContext,
+        *,
+        name: str = "",
+        member: str | None = None,
     ) -> None:
+        """`member` is the machine's id in the server's configuration, if it is not that of the key."""
         for server in servers:
             check_address(server)
-        self.id = key.id
+        self.id = member or key.id
         self._handlers: list[Callable[[bool], None]] = []
         self._was_connected = False
         self._main = self._link(servers, key, tls, name, PENDING)
