@@ -177,6 +177,7 @@ def test_a_real_cli_uses_the_scripted_model(
     assert_said(lines_of(completed.stdout), "From the script.")
 
 
+@pytest.mark.timeout(300)  # It starts pytest, which starts nine CLIs.
 def test_every_example_of_the_documentation_passes(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "testing.md").read_text()
     for name, code in re.findall(r"```python\n# (\w+\.py)\n(.*?)```", text, re.DOTALL):
@@ -195,7 +196,7 @@ def test_every_example_of_the_documentation_passes(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         env=environment,
-        timeout=100,
+        timeout=280,
         check=False,
     )
     assert "9 passed" in completed.stdout, completed.stdout + completed.stderr
