@@ -52,17 +52,22 @@ def refresh(fold: Fold, exact: bool = True, quiet: bool = False) -> None:
 
     With `quiet` the event is no sign of activity, and the time of the last event stays.
     """
-    _count_waiting(fold)
+    document, memory = fold.document, fold.memory
+    if document.order["pending"] or memory.blocked_since is not None:
+        _count_waiting(fold)
     state = _derive(fold)
-    old = fold.status
+    old = document.parts["status"]
     tool = _running_tool(fold) if state == "running_tool" else None
-    background = _background(fold)
-    waiting = len(fold.memory.waiting)
-    if (state, tool, background, waiting) == (old.state, old.tool, old.background, old.waiting):
-        if quiet:
-            return
-        if exact or fold.at - fold.touched >= LAST_EVENT_STEP_S:
-            touch(fold)
+    background = _background(fold) if document.rows["background"] else 0
+    waiting = len(memory.waiting)
+    if (
+        state == old.state
+        and tool == old.tool
+        and waiting == old.waiting
+        and background == old.background
+    ):
+        if not quiet and (exact or fold.at - fold.touched >= LAST_EVENT_STEP_S):
+            fold.touch()
         return
     fold.touched = fold.at
     fold.put(
@@ -78,8 +83,7 @@ def refresh(fold: Fold, exact: bool = True, quiet: bool = False) -> None:
 
 def touch(fold: Fold) -> None:
     """An event that changed only the time of the last event."""
-    fold.touched = fold.at
-    fold.put("status", last_event=fold.at)
+    fold.touch()
 
 
 def on_status(fold: Fold, message: Status) -> None:
@@ -194,7 +198,5 @@ def add_waited(fold: Fold) -> None:
 
 def _background(fold: Fold) -> int:
     rows = fold.document.rows["background"]
-    if not rows:
-        return 0
     live = ("running", "paused")
     return sum(1 for row in rows.values() if row.backgrounded and row.state in live)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from msgspec import structs
+
 from fairlead.transcript.state.changes import Add, Append, Change, Remove, Replace, Set, units
 from fairlead.transcript.state.document import Document
 from fairlead.transcript.state.memory import Memory
@@ -109,6 +111,14 @@ class Fold:
             self.document.set(part, None, changed)
             self.changes.append(Set(part, None, changed))
 
+    def touch(self) -> None:
+        """Set the time of the last event to now; that is what most messages do to the status."""
+        self.touched = at = self.at
+        status = self.document.parts["status"]
+        if status.last_event != at:
+            self.document.parts["status"] = structs.replace(status, last_event=at)
+            self.changes.append(Set("status", None, {"last_event": at}))
+
     def append(self, to: str, row_id: str, field: str, text: str) -> None:
         """Let a text grow."""
         tail = self.document.tail(to, row_id, field)
@@ -172,14 +182,16 @@ def _changed(row: Any, fields: dict[str, Any]) -> dict[str, Any]:
     changed = {}
     for name, value in fields.items():
         old = getattr(row, name)
-        if old is not value and _differ(old, value):
+        if old is value:
+            continue
+        # True == 1 and 0 == False in Python, but not in JSON.
+        if type(old) is not type(value) or _differ(old, value):
             changed[name] = value
     return changed
 
 
 def _differ(old: Any, new: Any) -> bool:
     try:
-        # True == 1 and 0 == False in Python, but not in JSON.
-        return bool(old != new) or type(old) is not type(new)
+        return bool(old != new)
     except RecursionError:
         return True
