@@ -20,7 +20,8 @@ class Limits:
 
     # Documents and their subscribers (hub)
     ring_bytes: int = 4 * MIB
-    """Changes kept for each document, so that a client that reconnects gets what it missed."""
+    """Memory of the changes kept for each document, so that a client that reconnects gets what it
+    missed."""
     frame_bytes: int = MIB
     """Approximate size of one `changes` message; a single larger change is sent alone."""
     backlog_bytes: int = 2 * MIB

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import websockets
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fairlead.server.limits import Limits
 from tests.server.conftest import Client, Served, serving
+from tests.waiting import until
 
 ASK = {"ask": {"id": "ask-1", "tool": "Bash", "input": {"command": "rm -rf build"}}}
 
@@ -207,3 +210,22 @@ async def test_a_server_that_stops_says_goodbye(served: Served) -> None:
     served.service.stop()
     goodbye = await client.hear("bye")
     assert goodbye["again"] is True
+
+
+async def test_nothing_is_left_of_a_socket_that_was_closed(served: Served) -> None:
+    """A timer of the HTTP connection used to keep every WebSocket that there ever was."""
+    for _ in range(3):
+        client = await served.client()
+        await client.hear("welcome")
+        await client.socket.close()
+    await until(lambda: not http_connections(served.base), 20)
+
+
+def http_connections(base: str) -> list[Any]:
+    """The HTTP connections of a server in this process that still have an object."""
+    gc.collect()
+    return [
+        each
+        for each in gc.get_objects()
+        if isinstance(each, H11Protocol) and each.server and base.endswith(f":{each.server[1]}")
+    ]

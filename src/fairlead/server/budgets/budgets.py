@@ -85,6 +85,7 @@ class Budgets:
         """Sessions whose costs are being stored."""
         self._changed = asyncio.Event()
         sessions.on_settled.insert(0, self.settled)
+        sessions.on_deleted.append(lambda session: self._counted.pop(session, None))
         sessions.gate_of = lambda live: _Gate(self, live)
         sessions.starter.budget_left = self._left
 

@@ -36,6 +36,9 @@ STRIDE = 1 << 20
 OVERHEAD = 90
 """The approximate bytes of an append in addition to its text."""
 
+ENTRY_BYTES = 600
+"""About the memory of an entry of the ring beside its texts: its objects, and a dict of fields."""
+
 _encode = msgspec.json.encode
 _SEQ = attrgetter("seq")
 _SMALL = frozenset({int, float, bool})
@@ -158,7 +161,7 @@ class Document:
         size = sum(map(_size, changes))
         low = NOT_AN_ITEM if keys is None else min(keys)
         item_keys = None if keys is None else tuple(keys)
-        self._bytes += size
+        self._bytes += size + ENTRY_BYTES
         self._total += size
         self._entries.append(_Entry(since, seq, tuple(changes), item_keys, low, size, self._total))
         if self._bytes > self._limits.ring_bytes:
@@ -352,7 +355,7 @@ class Document:
         """Drop the older half, so that trimming is rare."""
         place = 0
         while self._bytes > self._limits.ring_bytes // 2 and place < len(self._entries):
-            self._bytes -= self._entries[place].size
+            self._bytes -= self._entries[place].size + ENTRY_BYTES
             self.floor = self._entries[place].seq
             place += 1
         del self._entries[:place]

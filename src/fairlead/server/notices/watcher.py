@@ -29,6 +29,7 @@ class Watcher:
         self._outbox = outbox
         self._sessions = sessions
         self._marks: dict[str, NoticeMark] = {}
+        sessions.on_deleted.append(self._forget)
 
     async def load(self, store: SqliteStore) -> None:
         """Read the marks; call it before the sessions are recovered."""
@@ -51,6 +52,9 @@ class Watcher:
         self._marks[live.id] = derived.mark
         viewed = self._sessions.hub.followers(live.id, looking=True) > 0
         self._outbox.add(live.id, derived.notices, derived.mark, derived.settled, viewed=viewed)
+
+    def _forget(self, session: str) -> None:
+        self._marks.pop(session, None)
 
     def _title(self, live: LiveSession) -> str:
         row = self._sessions.rows.get(live.id)

@@ -98,6 +98,7 @@ class SessionCatalog:
         self._unsaved.discard(session)
         self._unindexed.pop(session, None)
         self._shown.pop(session, None)
+        self._checked.pop(session, None)
         for row in self._inbox.pop(session, {}).values():
             self._lobby.remove("inbox", row.id)
         self._lobby.remove("sessions", session)

@@ -129,6 +129,8 @@ class Sessions:
         self.on_settled: list[Callable[[LiveSession], None]] = []
         """Called after each batch of events that was stored and published, unless it did no more
         than add to texts: nothing else is derived from those."""
+        self.on_deleted: list[Callable[[str], object]] = [self.starter.forget]
+        """Called with the id of each session that is erased, so that nothing is kept of it."""
         self.gate_of: Callable[[LiveSession], Gate] | None = None
         """Gives the gate of a session's prompt queue."""
         self.on_limit: Callable[[LiveSession, RateLimitInfo, float], None] | None = None
@@ -294,6 +296,8 @@ class Sessions:
         if live is not None:
             await live.stop()
             await self._unload(live)
+        for forget in self.on_deleted:
+            forget(session)
 
     # Start and end of the server
 

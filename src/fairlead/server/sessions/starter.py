@@ -88,6 +88,10 @@ class Starter:
         """The restart budget of a session."""
         return self._budgets.setdefault(session, RestartBudget(self._limits))
 
+    def forget(self, session: str) -> None:
+        """A session was deleted."""
+        self._budgets.pop(session, None)
+
     @asynccontextmanager
     async def expecting(self, live: LiveSession) -> AsyncIterator[None]:
         """Mark a session as running before something is stored that makes it run.

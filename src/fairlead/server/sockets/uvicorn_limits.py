@@ -91,7 +91,7 @@ class _LimitedHttp(H11Protocol):
         if self.cycle is not before and self.cycle is not None:
             # The application starts in the next iteration of the loop, so it finds this.
             cast(dict[str, Any], self.cycle.scope)[KNOWN] = self._authenticated
-        if not self._between_requests():
+        if not self._upgraded and not self._between_requests():
             self.unauthenticated.requested(self)
             self._cancel("_head")
             self._watch_progress()
@@ -102,9 +102,14 @@ class _LimitedHttp(H11Protocol):
         self.transport = self._counted.inner
         super().handle_websocket_upgrade(event)
 
+    @property
+    def _upgraded(self) -> bool:
+        """Whether the connection is a WebSocket now: then this object has nothing more to do, and a
+        timer would keep it for ever, because another one is notified of the end."""
+        return self.transport.get_protocol() is not self
+
     def _between_requests(self) -> bool:
-        upgraded = self.transport.get_protocol() is not self
-        return not upgraded and (self.cycle is None or self.cycle.response_complete)
+        return not self._upgraded and (self.cycle is None or self.cycle.response_complete)
 
     def _await_request(self) -> None:
         self._head = self.loop.call_later(self.limits.hello_s, self._abort)
