@@ -32,7 +32,7 @@ MISTAKES = [
     ("- steps: [{wait: -1}]", 1, 18, "0 or more"),
     ("- steps: [{wait: .nan}]", 1, 18, "`wait` takes a number"),
     ("- steps:\n    - fail: overloaded", 2, 13, "an HTTP status, not 'overloaded'"),
-    ("- steps:\n    - fail: {status: 400}", 2, 13, "`message` and `retry_after` go beside"),
+    ("- steps:\n    - fail: {status: 400}", 2, 13, "`message` and `retry_after` are separate keys"),
     ("- steps: [{fail: 200}]", 1, 18, "from 400 to 599"),
     ("- steps: [{fail: 529, retry_after: soon}]", 1, 36, "`retry_after` takes a number"),
     ("- steps: [{fail: 529, retry: maybe}]", 1, 30, "true or false"),
