@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { awayMachine, diskUse, foldersOn, machineChoices, machineState, onMachine, shownMachine } from "../src/core/machines.ts";
+import { bytes } from "../src/core/time.ts";
 import type { NodeRow, SessionRow } from "../src/protocol/lobby.ts";
 
 const machine = (part: Partial<NodeRow>): NodeRow => ({
@@ -55,5 +56,7 @@ describe("machines of a fleet", () => {
   it("measures the disk", () => {
     expect(diskUse(cloud)).toBe(0.75);
     expect(diskUse({ ...cloud, disk_total: 0 })).toBe(0);
+    expect(bytes(74 * 1024 ** 3)).toBe("74 GB");
+    expect(bytes(5 * 1024 ** 2)).toBe("5 MB");
   });
 });

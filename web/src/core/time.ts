@@ -52,9 +52,11 @@ export function tokens(count: number): string {
   return `${(count / 1_000_000).toFixed(1).replace(/\.0$/, "")} M`;
 }
 
-/** `12 B`, `3.4 KB`, `5 MB`. */
+const MB = 1024 * 1024;
+
+/** `12 B`, `3.4 KB`, `5 MB`, `74 GB`. */
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
-  const [size, unit] = count < 1024 * 1024 ? [count / 1024, "KB"] : [count / 1024 / 1024, "MB"];
+  const [size, unit] = count < MB ? [count / 1024, "KB"] : count < 1024 * MB ? [count / MB, "MB"] : [count / MB / 1024, "GB"];
   return `${size < 10 ? size.toFixed(1).replace(/\.0$/, "") : Math.round(size)} ${unit}`;
 }

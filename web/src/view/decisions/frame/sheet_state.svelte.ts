@@ -21,6 +21,8 @@ export class Lift {
   readonly #narrow = new MediaQuery("max-width: 700px");
   #down = $state(false);
   #handed = false;
+  /** The machine on which the call would run; empty if there is only one. */
+  machine = $state("");
   /** How high the sheet is, in pixels, so that the page can make room for it. */
   height = $state(0);
   /** Requests that were withdrawn recently, to be shown where the user looks. */
