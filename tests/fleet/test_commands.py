@@ -129,7 +129,7 @@ async def story(tmp_path: Path) -> AsyncIterator[Story]:
 @pytest.mark.timeout(300)
 async def test_the_documented_commands_make_a_fleet(story: Story) -> None:
     commands = documented("One inbox for your own machines")
-    gateway_command, invite, join, node_command, listing, remove = commands
+    gateway_command, invite, join, node_command, listing, drain, remove = commands
     gateway = await story.run("cloud", gateway_command, *story.bus)
     await gateway.until(r"Fairlead gateway at https://[\w.]+:\d+")
     await gateway.until(r"open +https://[\w.]+:\d+/#code=\S+")
@@ -149,6 +149,9 @@ async def test_the_documented_commands_make_a_fleet(story: Story) -> None:
     await node.until(r"fleet +https://[\w.]+:\d+ knows this machine as laptop")
     await _listed(story, listing, r"laptop +\w+ +here")
 
+    draining = await story.run("cloud", drain)
+    assert await draining.ended() == 0, draining.printed
+    assert "no new sessions" in draining.printed
     removing = await story.run("cloud", remove)
     assert await removing.ended() == 0, removing.printed
     await node.until(r"no connection to the bus")

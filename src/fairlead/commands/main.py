@@ -24,7 +24,7 @@ SUBCOMMANDS = {
     "link": "print a fresh link to the running server",
     "gateway": "serve browsers for many machines, and run the bus that connects them",
     "node": "serve this machine as part of a fleet; `node join LINK` joins one",
-    "fleet": "invite, list and remove the machines of a fleet",
+    "fleet": "invite, list, drain, check and remove the machines of a fleet",
     "run": "send one prompt and stream the answer",
     "chat": "chat in the terminal",
     "replay": "print a recording as a conversation",

@@ -1,6 +1,6 @@
-"""`fairlead fleet`: invites, lists and removes the machines of a fleet, and checks it.
+"""`fairlead fleet`: invites, lists, drains and removes the machines of a fleet, and checks it.
 
-`invite`, `list` and `remove` run on the machine of the gateway, as the user who runs it; `doctor`
+`invite`, `list`, `drain` and `remove` run on the machine of the gateway, as the user who runs it; `doctor`
 also runs on a node.
 """
 
@@ -33,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inviting.set_defaults(act=_invite)
     listing = actions.add_parser("list", help="list the machines")
     listing.set_defaults(act=_list)
+    draining = actions.add_parser("drain", help="start no new sessions on a machine")
+    draining.add_argument("machine", help="its name or id")
+    draining.add_argument("--undo", action="store_true", help="start new sessions there again")
+    draining.set_defaults(act=_drain)
     removing = actions.add_parser("remove", help="remove a machine; it is cut off at once")
     removing.add_argument("machine", help="its name or id")
     removing.set_defaults(act=_remove)
@@ -59,6 +63,15 @@ def _list(arguments: argparse.Namespace) -> int:
         print(f"{node['name']:24} {node['id']}  {state}")
     if not nodes:
         print("No machine has joined. `fairlead fleet invite` prints a link for one.")
+    return 0
+
+
+def _drain(arguments: argparse.Namespace) -> int:
+    name = ask_gateway(arguments.data, "drain", node=arguments.machine, draining=not arguments.undo)
+    if arguments.undo:
+        print(f"{name} gets new sessions again.")
+    else:
+        print(f"{name} gets no new sessions of the fleet. Those that run there go on.")
     return 0
 
 

@@ -214,6 +214,7 @@ async def _announce(connection: Bus, node: Any, joined: bool) -> None:
 def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
     """What `fairlead fleet` can ask for."""
     from fairlead.fleet.enrolment.join_link import join_link
+    from fairlead.fleet.protocol.envelopes import DrainAsk
 
     async def invite(_: dict[str, Any]) -> str:
         return join_link(gateway.base_url, enrolment.invite())
@@ -231,6 +232,11 @@ def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
     async def remove(question: dict[str, Any]) -> str:
         return (await enrolment.remove(str(question["node"]), None)).name
 
+    async def drain(question: dict[str, Any]) -> str:
+        node = enrolment.roster.find(str(question["node"]))
+        await gateway.client.drain(node.id, DrainAsk(draining=bool(question["draining"])))
+        return node.name
+
     async def listing(_: dict[str, Any]) -> list[dict[str, Any]]:
         return [
             {
@@ -247,6 +253,7 @@ def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
         "waiting": waiting,
         "answer": answer,
         "remove": remove,
+        "drain": drain,
         "list": listing,
     }
 

@@ -31,7 +31,7 @@ __all__ = ["LinkSubscription", "NatsLink"]
 
 log = logging.getLogger("fairlead")
 
-CONNECT_S = 3.0
+CONNECT_S = 5.0
 SILENT_S = 5.0
 PING_S = 1.0
 FLUSH_S = 3.0

@@ -23,6 +23,7 @@ from fairlead.fleet.protocol.envelopes import (
     Answer,
     DoAsk,
     DocumentBody,
+    DrainAsk,
     FollowAnswer,
     FollowAsk,
     HttpAsk,
@@ -105,6 +106,11 @@ class NodeClient:
         answer, content = await self._pull(node, payload)
         _check(answer)
         return msgspec.json.decode(content, type=IntentResult)
+
+    async def drain(self, node: str, ask: DrainAsk) -> None:
+        """Have a node accept no new sessions of the fleet, or accept them again."""
+        payload = await self._request(subjects.ask(node, "drain"), node, encode(ask), ANSWER_S)
+        _check(decode_body(payload, Answer)[0])
 
     async def last_intent(self, node: str, ask: LastIntentAsk) -> int:
         """The highest number of a client that a node has carried out."""

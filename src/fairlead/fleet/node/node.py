@@ -25,6 +25,7 @@ from fairlead.fleet.node.log_copies import LogCopies
 from fairlead.fleet.node.requests import NodeRequests
 from fairlead.fleet.node.speaker import Speaker
 from fairlead.fleet.protocol import subjects
+from fairlead.fleet.protocol.envelopes import Answer, DrainAsk, decode, encode
 from fairlead.server.service import Service
 
 __all__ = ["Node", "open_node"]
@@ -46,9 +47,9 @@ class Node:
     requests: NodeRequests
     devices: KnownDevices
 
-    async def drain(self) -> None:
-        """Accept no new sessions of the fleet from now on."""
-        self.beats.draining = True
+    async def drain(self, draining: bool = True) -> None:
+        """Accept no new sessions of the fleet from now on, or accept them again."""
+        self.beats.draining = draining
         await self.beats.send()
 
 
@@ -111,7 +112,7 @@ async def open_node(
             stack.push_async_callback(_end, _started(work))
         if copies is not None:
             stack.push_async_callback(_end, _started(copies.run()))
-        yield Node(
+        node = Node(
             id=node_id,
             incarnation=incarnation,
             speaker=speaker,
@@ -120,6 +121,13 @@ async def open_node(
             requests=requests,
             devices=devices,
         )
+
+        async def drain(payload: bytes) -> bytes:
+            await node.drain(decode(payload, DrainAsk).draining)
+            return encode(Answer())
+
+        requests.add("drain", drain)
+        yield node
 
 
 def _log_fenced(session: str, generation: int) -> None:

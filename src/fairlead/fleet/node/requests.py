@@ -92,6 +92,10 @@ class NodeRequests:
             "piece": self._piece,
         }
 
+    def add(self, question: str, answer: Callable[[bytes], Awaitable[bytes]]) -> None:
+        """Have another part of the node answer a question."""
+        self._questions[question] = answer
+
     async def start(self) -> None:
         """Begin to answer."""
         for subject in (subjects.do(self._node), subjects.asks(self._node)):

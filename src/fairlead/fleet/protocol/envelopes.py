@@ -29,6 +29,7 @@ __all__ = [
     "Beat",
     "DoAsk",
     "DocumentBody",
+    "DrainAsk",
     "FollowAnswer",
     "FollowAsk",
     "Followed",
@@ -173,6 +174,12 @@ class DoAsk(Envelope, frozen=True, kw_only=True):
     client: str
     n: int
     intent: msgspec.Raw
+
+
+class DrainAsk(Envelope, frozen=True, kw_only=True):
+    """Whether the node shall accept new sessions of the fleet; the answer has no body."""
+
+    draining: bool = True
 
 
 class LastIntentAsk(Envelope, frozen=True, kw_only=True):
