@@ -124,10 +124,10 @@ def rank(package: str, parts: list[str]) -> int | None:
     return order.index(parts[0]) if parts[0] in order else order.index("*")
 
 
-def inner_imports(path: Path, package: str) -> set[str]:
-    """The modules of its own package that a module imports, as paths below the package."""
+def inner_imports(names: set[str], package: str) -> set[str]:
+    """Those of some imports that are modules of a package, as paths below the package."""
     prefix = f"fairlead.{package}."
-    matches = {name.removeprefix(prefix) for name in imported(path) if name.startswith(prefix)}
+    matches = {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
     return {name for name in matches if is_module(package, name)}
 
 
@@ -136,31 +136,63 @@ def is_module(package: str, dotted: str) -> bool:
     return base.with_suffix(".py").exists() or base.is_dir()
 
 
+def wrong_packages(path: Path, names: set[str]) -> set[str]:
+    """The packages of these imports that a module must not import."""
+    layer = layer_of(path)
+    own = {name.split(".")[1] for name in names if name.startswith("fairlead.")}
+    return set() if layer in FREE else own - {layer} - MAY_IMPORT[layer]
+
+
+def wrong_inside(path: Path, names: set[str]) -> set[str]:
+    """The modules of its own package in these imports that are above a module."""
+    package = layer_of(path)
+    own = rank(package, [*path.relative_to(SOURCE / package).with_suffix("").parts])
+    assert own is not None
+    above = set()
+    for name in inner_imports(names, package):
+        other = rank(package, name.split("."))
+        assert other is not None
+        if other > own:
+            above.add(f"{package}.{name}")
+    return above
+
+
+def impurities(path: Path, names: set[str]) -> set[str]:
+    """The modules in these imports that a module of a pure folder must not use."""
+    folders = tuple(f"{folder}/" for folder in PURE)
+    if name_of(path) in IMPURE_FILES or not name_of(path).startswith(folders):
+        return set()
+    return {name.split(".")[0] for name in names} & OUTSIDE_WORLD
+
+
+def test_the_checks_notice_an_import_that_points_the_wrong_way() -> None:
+    wire, hub = SOURCE / "wire" / "events.py", SOURCE / "server" / "hub" / "hub.py"
+    assert wire.exists()
+    assert hub.exists()
+    assert wrong_packages(wire, {"fairlead.server.hub.hub", "fairlead.wire.decode"}) == {"server"}
+    assert wrong_packages(hub, {"fairlead.transcript.reduce"}) == set()
+    sockets = "fairlead.server.sockets.sockets"
+    assert wrong_inside(hub, {sockets, "fairlead.server.hub.document"}) == {
+        "server.sockets.sockets"
+    }
+    assert impurities(hub, {"asyncio", "collections"}) == {"asyncio"}
+    assert impurities(SOURCE / "server" / "sockets" / "sockets.py", {"asyncio"}) == set()
+
+
 def test_there_is_source_to_check() -> None:
     assert len(modules()) > 10
 
 
 def test_a_module_imports_only_from_the_packages_below() -> None:
-    wrong = {}
-    for path in modules():
-        layer = layer_of(path)
-        own = {name.split(".")[1] for name in imported(path) if name.startswith("fairlead.")}
-        if layer not in FREE and (above := own - {layer} - MAY_IMPORT[layer]):
-            wrong[name_of(path)] = above
-    assert wrong == {}
+    wrong = {name_of(path): wrong_packages(path, imported(path)) for path in modules()}
+    assert {name: packages for name, packages in wrong.items() if packages} == {}
 
 
 def test_inside_a_package_imports_point_one_way() -> None:
     paths = [path for path in modules() if layer_of(path) in INSIDE]
     assert paths
-    for path in paths:
-        package = layer_of(path)
-        first = rank(package, [*path.relative_to(SOURCE / package).with_suffix("").parts])
-        for name in inner_imports(path, package):
-            expected = rank(package, name.split("."))
-            assert first is not None
-            assert expected is not None
-            assert expected <= first, f"{name_of(path)} imports {package}.{name}, which is above it"
+    wrong = {name_of(path): wrong_inside(path, imported(path)) for path in paths}
+    assert {name: above for name, above in wrong.items() if above} == {}
 
 
 def test_the_modules_of_the_emulator_form_no_cycle() -> None:
@@ -169,7 +201,10 @@ def test_the_modules_of_the_emulator_form_no_cycle() -> None:
         path.relative_to(SOURCE / "emulator").with_suffix("").as_posix().replace("/", "."): path
         for path in paths
     }
-    left = {name: inner_imports(path, "emulator") & set(imports) for name, path in imports.items()}
+    left = {
+        name: inner_imports(imported(path), "emulator") & set(imports)
+        for name, path in imports.items()
+    }
     while free := {name for name, needed in left.items() if not needed & set(left)}:
         left = {name: needed for name, needed in left.items() if name not in free}
     assert left == {}
@@ -179,13 +214,8 @@ def test_a_pure_module_does_not_reach_the_outside_world() -> None:
     folders = tuple(f"{folder}/" for folder in PURE)
     pure = [path for path in modules() if name_of(path).startswith(folders)]
     assert pure
-    reaching = {
-        name_of(path): outside
-        for path in pure
-        if name_of(path) not in IMPURE_FILES
-        and (outside := {name.split(".")[0] for name in imported(path)} & OUTSIDE_WORLD)
-    }
-    assert reaching == {}
+    reaching = {name_of(path): impurities(path, imported(path)) for path in pure}
+    assert {name: outside for name, outside in reaching.items() if outside} == {}
 
 
 def test_a_module_has_at_most_600_lines() -> None:
