@@ -9,13 +9,16 @@ import re
 import shlex
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from fairlead.commands.fleet.given_bus import ACCOUNTS_FILE
 from fairlead.fleet.bus.certificates import ensure_certificates
 from fairlead.fleet.bus.nats_server import free_port
+from fairlead.fleet.bus.server_binary import find_server
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "fleet.md"
 SOON_S = 60.0
@@ -156,6 +159,50 @@ async def test_the_documented_commands_make_a_fleet(story: Story) -> None:
     assert await removing.ended() == 0, removing.printed
     await node.until(r"no connection to the bus")
     await _listed(story, listing, r"No machine has joined")
+
+
+@pytest.mark.timeout(300)
+async def test_a_gateway_uses_a_bus_that_someone_else_runs(story: Story, tmp_path: Path) -> None:
+    port = free_port()
+    files = ensure_certificates(tmp_path / "nats", ["127.0.0.1"])
+    folder = tmp_path / "cloud" / ".local" / "share" / "fairlead-gateway" / "bus"
+    (tmp_path / "reload").write_text('kill -HUP "$(cat "$0.pid")"\n')
+    gateway = await story.run(
+        "cloud",
+        f"fairlead gateway --port 0 --bus tls://127.0.0.1:{port} --bus-ca {files.authority} "
+        f"--bus-reload 'sh {tmp_path / 'reload'}'",
+    )
+    deadline = time.monotonic() + SOON_S
+    while not (folder / ACCOUNTS_FILE).exists():
+        assert time.monotonic() < deadline, gateway.printed
+        await asyncio.sleep(0.05)
+    config = tmp_path / "nats.conf"
+    config.write_text(
+        f"""
+listen: "127.0.0.1:{port}"
+tls {{ cert_file: "{files.certificate}", key_file: "{files.key}", handshake_first: true }}
+jetstream {{ store_dir: "{tmp_path / "jetstream"}" }}
+pid_file: "{tmp_path / "reload.pid"}"
+include "{(folder / ACCOUNTS_FILE).relative_to(tmp_path)}"
+"""
+    )
+    server = await asyncio.create_subprocess_exec(await find_server(), "-c", str(config))
+    try:
+        await gateway.until(r"open +http://127.0.0.1:\d+/#code=\S+")
+        inviting = await story.run("cloud", "fairlead fleet invite")
+        link = (await inviting.until(r"fairlead node join '(http://\S+)'"))[1]
+        joining = await story.run("laptop", f"fairlead node join {link}")
+        await inviting.until(r"must show the number \d{6}")
+        await inviting.say("y")
+        assert await inviting.ended() == 0, inviting.printed
+        assert await joining.ended() == 0, joining.printed
+        data = tmp_path / "laptop" / ".local" / "share" / "fairlead"
+        doctor = await story.run("laptop", f"fairlead fleet --data {data} doctor")
+        assert await doctor.ended() == 0, doctor.printed
+        assert "the storage of the bus can be read" in doctor.printed
+    finally:
+        server.terminate()
+        await server.wait()
 
 
 async def _listed(story: Story, listing: str, pattern: str) -> None:

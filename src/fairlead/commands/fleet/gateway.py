@@ -33,6 +33,7 @@ from fairlead.store.database.folder import DataFolder
 from fairlead.store.tables.audit import AuditRecord
 
 if TYPE_CHECKING:
+    from fairlead.commands.fleet.given_bus import GivenBus
     from fairlead.commands.fleet.own_bus import BusSettings, OwnBus
     from fairlead.fleet.bus.bus import Bus
     from fairlead.fleet.enrolment.enrolling import Enrolment
@@ -95,6 +96,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the name by which machines reach the bus (default: that of the gateway)",
     )
     parser.add_argument(
+        "--bus",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="use the nats-server at this address, such as tls://nats-1:4222, instead of an own "
+        "one; its configuration must include bus/accounts.conf of the data folder (may be repeated)",
+    )
+    parser.add_argument("--bus-ca", type=Path, metavar="FILE", help="--bus: its authority (PEM)")
+    parser.add_argument(
+        "--bus-reload",
+        metavar="COMMAND",
+        help="--bus: brings bus/accounts.conf to the servers and has them read it, when a machine "
+        "joins or is removed",
+    )
+    parser.add_argument(
+        "--bus-replicas",
+        type=int,
+        choices=(1, 3, 5),
+        default=1,
+        help="--bus: how many servers store each key and log (default: 1)",
+    )
+    parser.add_argument(
         "--nats-server",
         metavar="PROGRAM",
         help="the nats-server to run (default: the installed one)",
@@ -119,14 +142,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(arguments: argparse.Namespace, address: Address) -> int:
+    from fairlead.commands.fleet.given_bus import given_bus
     from fairlead.commands.fleet.own_bus import own_bus
+    from fairlead.fleet.bus.nats_transport import check_address
     from fairlead.fleet.enrolment.control_channel import control_channel
     from fairlead.fleet.enrolment.enrolment_routes import EnrolmentRoutes
     from fairlead.fleet.gateway.gateway import open_gateway
 
     data: Path = arguments.data
     async with AsyncExitStack() as stack:
-        bus = await stack.enter_async_context(own_bus(data / "bus", _bus_settings(arguments)))
+        bus: OwnBus | GivenBus
+        if arguments.bus:
+            bus = await given_bus(
+                data / "bus",
+                [check_address(each) for each in arguments.bus],
+                arguments.bus_ca,
+                arguments.bus_reload,
+                arguments.bus_replicas,
+            )
+        else:
+            bus = await stack.enter_async_context(own_bus(data / "bus", _bus_settings(arguments)))
         connection = await stack.enter_async_context(_connected(bus))
         enrolment = _enrolment(bus, connection)
         for node in bus.roster.nodes:  # The storage of the bus may be new.
@@ -173,10 +208,12 @@ def _bus_settings(arguments: argparse.Namespace) -> BusSettings:
 
 
 @contextlib.asynccontextmanager
-async def _connected(bus: OwnBus) -> AsyncIterator[Bus]:
+async def _connected(bus: OwnBus | GivenBus) -> AsyncIterator[Bus]:
     from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
 
-    connection = NatsBus([bus.local], bus.key, tls_context(bus.access.authority), name="gateway")
+    connection = NatsBus(
+        bus.servers, bus.key, tls_context(bus.access.authority or None), name="gateway"
+    )
     connection.start()
     try:
         if not await connection.wait_connected(CONNECT_S):
@@ -186,7 +223,7 @@ async def _connected(bus: OwnBus) -> AsyncIterator[Bus]:
         await connection.close()
 
 
-def _enrolment(bus: OwnBus, connection: Bus) -> Enrolment:
+def _enrolment(bus: OwnBus | GivenBus, connection: Bus) -> Enrolment:
     from fairlead.fleet.enrolment.enrolling import Enrolment
     from fairlead.fleet.protocol.subjects import AUDIT_STREAM
 
@@ -258,7 +295,7 @@ def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
     }
 
 
-async def _introduce(gateway: Gateway, bus: OwnBus, data: Path) -> None:
+async def _introduce(gateway: Gateway, bus: OwnBus | GivenBus, data: Path) -> None:
     style = Style()
     print(f"{style.bold('Fairlead gateway')} at {style.accent(gateway.base_url)}")
     print(f"  bus     {' and '.join(bus.access.servers)}")

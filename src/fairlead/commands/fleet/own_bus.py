@@ -44,9 +44,8 @@ class OwnBus:
         self.server = server
         self.roster = roster
         self.access = access
-        self.local = (
-            f"tls://{_bracketed(_own_address(server.settings.host))}:{server.settings.port}"
-        )
+        host = _bracketed(_own_address(server.settings.host))
+        self.servers = (f"tls://{host}:{server.settings.port}",)
         """Where the gateway itself reaches it."""
         self.key = key
         """The gateway's own key."""
@@ -83,7 +82,7 @@ async def own_bus(folder: Path, settings: BusSettings) -> AsyncIterator[OwnBus]:
     access = BusAccess(servers=tuple(servers), authority=certificates.authority.read_text("ascii"))
     async with NatsServer(program, folder, server_settings, members) as server:
         bus = OwnBus(server, roster, access, admin, key)
-        await prepare_store([bus.local], admin, tls_context(certificates.authority))
+        await prepare_store(bus.servers, admin, tls_context(certificates.authority))
         yield bus
 
 

@@ -28,7 +28,8 @@ LEASE_S = 15
 LOG_DAYS = 14
 ANSWER_S = 5.0
 READY_S = 60.0
-CONNECT_S = 20.0
+CONNECT_S = 60.0
+"""A server that someone else runs may still be starting."""
 NANO = 1_000_000_000
 EXISTS = 10058
 NOT_READY = 503
