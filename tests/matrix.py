@@ -53,7 +53,7 @@ def share(cases: Sequence[T], count: int) -> list[T]:
 
 
 def examples(count: int) -> int:
-    """How many examples Hypothesis generates for a test that deserves this many."""
+    """How many examples a test generates in `make test` that generates this many in `make faults`."""
     return count if WHOLE else min(count, max(FEWEST_EXAMPLES, count // 4))
 
 

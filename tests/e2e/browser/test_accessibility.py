@@ -26,6 +26,8 @@ from tests.e2e.browser.scripts import (
 )
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
+pytestmark = pytest.mark.timeout(300)  # Many pages, on a machine that may be busy.
+
 one_width = pytest.mark.matrix(target="faults", cases=1)
 wide_first = pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
 phone_first = pytest.mark.parametrize("phone", [True, False], ids=["390", "1440"])

@@ -17,8 +17,9 @@ from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.approval_delay import HOLD, STILL_MS
 from tests.e2e.browser.conftest import BeginTurn
 from tests.e2e.browser.fake_cli import PATIENCE_S, FakeCliProcess
+from tests.matrix import examples
 
-SWAPS = 126
+SWAPS = examples(126)
 HITS = 4
 """At each swap: one hit at once with it, and others at moments of the half second after it."""
 
@@ -156,7 +157,8 @@ class Hand:
         return sent
 
 
-@pytest.mark.timeout(120)  # Many rounds, on a machine that may be busy.
+@pytest.mark.matrix(target="faults")
+@pytest.mark.timeout(300)  # Many rounds, on a machine that may be busy.
 async def test_no_click_meant_for_one_request_approves_the_next(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await app.page.evaluate(HOLD)
@@ -174,7 +176,7 @@ async def test_no_click_meant_for_one_request_approves_the_next(begin_turn: Begi
     sent = await hand.sent()
     hits = await app.page.evaluate("hits")
     early = [one for one in hits if one["age"] < STILL_MS]
-    assert len(hits) == SWAPS * HITS >= 500
+    assert len(hits) == SWAPS * HITS
     assert len(early) >= SWAPS * (HITS - 1), "the hits came too late to prove anything"
     assert len(sent) >= SWAPS // 20, "nothing was ever allowed, so nothing is proved"
 
