@@ -19,8 +19,8 @@ EVERYDAY_SHARE = 0.97
 OUTCOMES = ("equal", "stricter", "laxer")
 HOST = "host laxer"
 
-BEFORE = {"2.1.38": "58 of 3,207 (1.8 %)", "2.1.325": "362 of 4,730 (7.7 %)"}
-"""Laxer decisions of the policy before this differential existed, on the seeds b and c."""
+HISTORY = Path(__file__).with_name("history.md")
+"""What earlier runs found, in words; it follows the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,6 @@ def figures_of(version: str, mix: str, cases: Sequence[Case]) -> Figures:
 
 def section(figures: Sequence[Figures], seed: str, day: datetime.date) -> str:
     """The section of the document."""
-    before = "; ".join(f"{version}: {share}" for version, share in BEFORE.items())
     lines = [
         f"## {TITLE}",
         "",
@@ -70,7 +69,7 @@ def section(figures: Sequence[Figures], seed: str, day: datetime.date) -> str:
         "and modes (see `tests/e2e/real_cli/policy`). *Stricter* means that the policy asks or denies, or",
         'says "may ask", where the CLI is more permissive; *laxer* is a failure. The mix `wild` is everything',
         "that the generator knows; `everyday` is what people type in a project, with rules that people have.",
-        f"Run on {day} with seed {seed}. Laxer before this comparison existed: {before}.",
+        f"Run on {day} with seed {seed}.",
         "",
         "| version | mix | calls | equal | stricter | laxer | host rules laxer |",
         "|---|---|--:|--:|--:|--:|--:|",
@@ -79,7 +78,7 @@ def section(figures: Sequence[Figures], seed: str, day: datetime.date) -> str:
         cells = [f"{entry.counts[name]} ({100 * entry.share(name):.1f} %)" for name in OUTCOMES]
         cells.append(str(entry.counts[HOST]))
         lines.append(f"| {entry.version} | {entry.mix} | {entry.total} | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", HISTORY.read_text("utf-8")])
 
 
 def replaced(document: str, text: str) -> str:
