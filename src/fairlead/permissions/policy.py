@@ -142,6 +142,8 @@ def _goes_to_classifier(
         return call.tool in AGENTS and decision.rule is None
     if not decision.behaviour.asks or call.tool in INTERACTIVE or call.tool in READERS:
         return False
+    if is_mcp(call.tool):
+        return False  # the user is asked (CLI-1613)
     if decision.rule is not None and same_tool(decision.rule.rule.tool, call.tool):
         return call.tool in SHELLS and bool(parse_command(call.text("command")).doubts)
     if book.mode is Mode.AUTO and call.tool in EDITORS:

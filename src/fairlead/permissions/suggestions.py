@@ -165,7 +165,9 @@ def _for_blocked_path(
         touched = (*paths.reads, *paths.writes) if paths.program in ("cp", "mv") else paths.writes
         if paths.program in looked_after and touched and book.mode is not Mode.ACCEPT_EDITS:
             questions = [FileQuestion.of(word.value or "", book, place) for word in touched]
-            return [_directory(_most_blocked(questions, place)), _ACCEPT_EDITS]
+            folder = _directory(_most_blocked(questions, place))
+            plans = book.mode is Mode.PLAN and place.family.classifier_in_plan
+            return [folder] if plans else [folder, _ACCEPT_EDITS]
         for word in paths.reads:
             question = FileQuestion.of(word.value or "", book, place, by_command=True)
             if read_decision(question).behaviour is Behaviour.ASK:

@@ -33,6 +33,7 @@ class ControlReports:
         self._output = output
         self._effects = parts.effects
         self._introduction = introduction
+        self._is_indexed = False
 
     def handlers(self) -> dict[str, Callable[[str | None, Mapping[str, Any]], None]]:
         """Subtype -> handler."""
@@ -188,7 +189,9 @@ class ControlReports:
 
     async def _suggested(self, request_id: str | None, query: str) -> None:
         paths: list[str] = []
-        if query:
+        # The first request starts the index of files and finds nothing (CLI-1615).
+        was_indexed, self._is_indexed = self._is_indexed, True
+        if query and was_indexed:
             paths = await self._effects.perform(lambda n: Suggest(n, query))
         suggestions = [{"path": path} for path in paths]
         answer = {"suggestions": suggestions, "cwd": self._parts.session.workspace.cwd}

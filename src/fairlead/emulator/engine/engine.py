@@ -156,7 +156,8 @@ class Engine:
         self._effects.run()
 
     def terminated(self) -> None:
-        """SIGTERM: nothing more is written, but the hooks run (measured)."""
+        """SIGTERM: only the ends of background tasks are written, and the hooks run (measured)."""
+        self._parts.tasks.die()
         self._exit_with_hooks(TERMINATED)
         self._effects.run()
 
@@ -254,14 +255,18 @@ class Engine:
     def _queue(self, prompt: Prompt) -> None:
         if not self.is_busy:
             self._report_idle_now()
-            self._output.state_changed("running")
+            if not len(self._parts.tasks):
+                # While a command runs in the background, the prompt is queued first (CLI-1611).
+                self._output.state_changed("running")
+        comes_first = prompt.priority == "now" and self.session.profile.honors_priority
+        preempts = comes_first and self._turn is not None
+        if preempts and self._turn is not None:
+            # The open request is withdrawn before the prompt is reported (CLI-1629).
+            self._turn.figures.is_preempted = True
+            self.withdraw()
         self._output.lifecycle(prompt.uuid, "queued")
         self.receive(prompt)
-        waits = self.is_busy and prompt.uuid in [None, *self._inbox.uuids()]
-        if prompt.priority == "now" and self.session.profile.honors_priority and waits:
-            if self._turn is not None:
-                self._turn.is_preempted = True
-            self.withdraw()
+        if preempts:
             self.stop_turn()
 
     def _drop_repeated(self, prompt: Prompt) -> None:
@@ -316,7 +321,9 @@ class Engine:
         if prompts:
             self._begin(prompts)
             return
-        if self._output.reports_state:
+        if self._parts.tasks.has_agents:
+            pass  # the session counts as running until its background agents have ended (CLI-1105)
+        elif self._output.reports_state:
             self._idle_report = self._effects.spawn(self._report_idle_later())
         else:
             self._output.state = "idle"
@@ -349,9 +356,12 @@ class Engine:
 
     def maybe_exit(self) -> None:
         """Exit if stdin has ended and nothing is left to do."""
-        waits = len(self._parts.tasks) > 0 and self.session.profile.announces_tasks
+        # After an interrupted turn, background tasks are stopped instead (CLI-1617).
+        waits = len(self._parts.tasks) > 0 and not self.session.last_was_interrupted
+        waits = waits and self.session.profile.announces_tasks
         waits = waits or self._idle_report is not None or self._is_starting
         if self._host.is_closed and not self.is_busy and not len(self._inbox) and not waits:
+            self._parts.tasks.stop_all()
             self._exit_with_hooks(1 if self.session.last_was_error else 0)
 
     def offered_tools(self) -> list[str]:

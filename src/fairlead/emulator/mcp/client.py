@@ -429,8 +429,9 @@ class McpClient:
 
     async def set_servers(self, configs: Mapping[str, Any]) -> dict[str, Any]:
         """Replace the servers that were set before."""
-        dynamic = [name for name, server in self.servers.items() if server.scope == "dynamic"]
-        removed = [name for name in dynamic if name not in configs]
+        # Servers of the command line stay (CLI-1618).
+        before = [name for name, server in self.servers.items() if server.was_added]
+        removed = [name for name in before if name not in configs]
         added = [name for name in configs if name not in self.servers]
         for name in removed:
             if not self.servers.pop(name).is_sdk:

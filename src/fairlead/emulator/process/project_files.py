@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,8 @@ class Customs(Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
     """Names of skills and commands that only the user starts."""
+    granted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name of a skill or a command -> the tools that it allows (`allowed-tools`)."""
     about: dict[str, str] = field(default_factory=dict)
     """Name of a skill or a command -> its description."""
     agents: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -156,20 +158,43 @@ def customs(arguments: Arguments, workspace: Workspace, profile: Profile) -> Cus
     agents = [
         _document(path) for _, base in used for path in sorted((base / "agents").glob("*.md"))
     ]
+    first = _first(matches)
     return Customs(
-        commands={command: prompt for command, _, prompt, _ in matches},
-        skills=tuple(command for command, _, _ in skills),
-        hidden=frozenset(
-            command
-            for command, head, _, _ in matches
-            if head.get("disable-model-invocation") == "true"
-        ),
+        commands={word: prompt for word, (_, prompt) in first.items()},
+        skills=tuple(word for word, _, _ in skills),
+        hidden=frozenset(word for word, head, _, _ in matches if _is_hidden(head))
+        - frozenset(word for word, head, _, _ in matches if not _is_hidden(head)),
+        granted={word: _listed(head.get("allowed-tools", "")) for word, (head, _) in first.items()},
         about={
             command: f"{head.get('description') or _first_line(prompt)} ({name})"
             for command, head, prompt, name in matches
         },
         agents={head["name"]: dict(head) for head, _ in agents if head.get("name")},
     )
+
+
+def _is_hidden(head: Mapping[str, str]) -> bool:
+    return head.get("disable-model-invocation") == "true"
+
+
+def _first(
+    matches: Iterable[tuple[str, dict[str, str], str, str]],
+) -> dict[str, tuple[dict[str, str], str]]:
+    """Name -> the fields and the prompt of the file that counts.
+
+    A skill precedes a command of its name, and what the model may start precedes what only the user
+    starts (CLI-1612).
+    """
+    chosen: dict[str, tuple[dict[str, str], str]] = {}
+    for word, head, prompt, _ in sorted(matches, key=lambda match: _is_hidden(match[1])):
+        chosen.setdefault(word, (head, prompt))
+    return chosen
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """A list in front matter: with commas outside of parentheses, or in brackets."""
+    parts = re.findall(r"(?:[^,(]|\([^)]*\))+", text.strip().removeprefix("[").removesuffix("]"))
+    return tuple(part.strip().strip("\"'") for part in parts if part.strip())
 
 
 def _document(path: Path) -> tuple[dict[str, str], str]:

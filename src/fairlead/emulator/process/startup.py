@@ -281,6 +281,7 @@ def _session(
         model=resolve_model(profile, arguments.one("--model") or settings.get("model")),
         tools=offered(arguments, workspace, profile),
         custom_commands=own.commands,
+        custom_grants=own.granted,
         custom_skills=own.skills,
         hidden_skills=own.hidden,
         custom_about=own.about,

@@ -301,5 +301,5 @@ def _block(block: Mapping[str, Any]) -> Block:
     if kind == "text":
         return Text(str(block["text"]))
     if kind == "thinking":
-        return Thinking(str(block["thinking"]), str(block.get("signature", "c2ln")))
+        return Thinking(str(block["thinking"]), str(block.get("signature", "c2NyaXB0ZWQ=")))
     return ToolUse(name=str(block["name"]), input=block["input"], id=block.get("id"))

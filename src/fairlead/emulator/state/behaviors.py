@@ -188,6 +188,8 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     # Permissions
     labels_requests: bool = True
     """A permission request has a display name, a description and a reason type."""
+    ask_rules_precede_paths: bool = True
+    """A rule that asks about a command is the reason, whatever the command writes (CLI-1624)."""
     reports_denials: bool = True
     """`permission_denied` is written for a denial by a rule or mode (CLI-1201)."""
     reminds_of_requests: bool = True
@@ -224,6 +226,9 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """Notes of the user to a question are passed on."""
     adapts_answer_text: bool = True
     """The result of AskUserQuestion says whether the answers were among those offered."""
+
+    streams_end_over_budget: bool = True
+    """The message that exceeds the budget is streamed to its end (CLI-1625)."""
 
     # Tools
     offers_tools_by_name: bool = True

@@ -75,7 +75,7 @@ OLD = Catalogue(
     output_styles=("default", "Explanatory", "Learning"),
     models=(
         Model(alias="sonnet", name="claude-sonnet-4-5-20250929", display_name="Sonnet",
-              title="Sonnet 4.5", dollars_per_million=(3, 15), context_window=200_000,
+              title="Sonnet 4.5", dollars_per_million=(5, 25), context_window=200_000,
               max_output=64_000),
         Model(alias="opus", name="claude-opus-4-6", display_name="Opus", title="Opus 4.6",
               dollars_per_million=(5, 25), context_window=200_000, max_output=64_000),

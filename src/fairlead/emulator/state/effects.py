@@ -104,6 +104,8 @@ class CheckTool(Struct, frozen=True, kw_only=True):
     name: str
     input: Mapping[str, Any]
     owner: str = ""
+    may_read: bool = True
+    """Whether the file may be read without a question."""
 
 
 class WatchTask(Struct, frozen=True):

@@ -73,6 +73,8 @@ class Session(Struct, kw_only=True):
     """Tools and servers that a deny rule of the settings covers as a whole: they are not
     offered."""
     custom_commands: dict[str, str] = field(default_factory=dict)
+    custom_grants: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name of a skill or a command -> the rules of its `allowed-tools`."""
     custom_skills: tuple[str, ...] = ()
     hidden_skills: frozenset[str] = frozenset()
     """Skills and commands that the model must not start (`disable-model-invocation`)."""
@@ -87,7 +89,11 @@ class Session(Struct, kw_only=True):
     lines_removed: int = 0
     title: str | None = None
     subagents: SubagentStats = field(default_factory=SubagentStats)
+    has_structured_output: bool = False
+    """A turn of this session had a valid structured output."""
     last_was_error: bool = False
+    last_was_interrupted: bool = False
+    """The last turn was interrupted by the host."""
     plan_text: str | None = None
     plan_file: str | None = None
     allows_bypass: bool = False
@@ -119,6 +125,12 @@ class Session(Struct, kw_only=True):
         """The id of the next reply: the script's, or the next number."""
         self._messages += 1
         return scripted or f"msg_{self._messages:04d}"
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether the session has spent what `--max-budget-usd` allows."""
+        limit = self.arguments.one("--max-budget-usd")
+        return limit is not None and self.spending.dollars >= float(limit)
 
     @property
     def replays_early(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,7 +41,10 @@ def notebook_edit(context: ToolContext, input: Mapping[str, Any], owner: str) ->
     if index is None and mode != "insert":
         return failed(f'Cell with ID "{cell_id}" not found in notebook.')
     old_source = "".join(cells[index].get("source", "")) if index is not None else None
-    kind = _change(cells, index, mode, input)
+    minor = (notebook.get("nbformat", 4), notebook.get("nbformat_minor", 0))
+    # Since format 4.5 a new cell gets an id, which the result tells (CLI-1623).
+    new_id = uuid.uuid4().hex[:11] if mode == "insert" and minor >= (4, 5) else None
+    kind = _change(cells, index, mode, input, new_id)
     after = json.dumps(notebook, indent=1)
     path.write_text(after, encoding="utf-8")
     context.remember(owner, path)
@@ -51,7 +55,7 @@ def notebook_edit(context: ToolContext, input: Mapping[str, Any], owner: str) ->
         "cell_type": kind,
         "language": "python",
         "edit_mode": mode,
-        "cell_id": cell_id,
+        "cell_id": new_id or cell_id,
         "error": "",
         "notebook_path": str(path),
         "original_file": before,
@@ -62,7 +66,11 @@ def notebook_edit(context: ToolContext, input: Mapping[str, Any], owner: str) ->
 
 
 def _change(
-    cells: list[dict[str, Any]], index: int | None, mode: str, input: Mapping[str, Any]
+    cells: list[dict[str, Any]],
+    index: int | None,
+    mode: str,
+    input: Mapping[str, Any],
+    new_id: str | None,
 ) -> str:
     source = str(input.get("new_source", ""))
     if mode == "delete" and index is not None:
@@ -70,6 +78,8 @@ def _change(
     if mode == "insert" or index is None:
         kind = str(input.get("cell_type") or "code")
         new: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source}
+        if new_id is not None:
+            new["id"] = new_id
         if kind == "code":
             new |= {"execution_count": None, "outputs": []}
         cells.insert(0 if index is None else index + 1, new)

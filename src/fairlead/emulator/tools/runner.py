@@ -21,11 +21,11 @@ from fairlead.emulator.tools.edit import check_edit, edit
 from fairlead.emulator.tools.glob import glob
 from fairlead.emulator.tools.grep import grep
 from fairlead.emulator.tools.notebook_edit import check_notebook_edit, notebook_edit
-from fairlead.emulator.tools.outcome import Outcome, failed, invalid
+from fairlead.emulator.tools.outcome import Outcome, failed, invalid, unusable
 from fairlead.emulator.tools.read import check_read, read
 from fairlead.emulator.tools.task_list import TaskList
 from fairlead.emulator.tools.todo_write import TodoList
-from fairlead.emulator.tools.write import check_write, write
+from fairlead.emulator.tools.write import UNREAD, check_write, write
 from fairlead.model_api.json_text import well_formed
 
 EDITORS = frozenset({"Write", "Edit", "NotebookEdit"})
@@ -70,6 +70,10 @@ class ToolRunner:
             long_enough = len(str(use.input.get("query", ""))) >= 2
             return None if long_enough else invalid("query: it needs two characters or more")
         try:
+            if use.name in ("Edit", "Write") and not use.may_read:
+                path = self.context.path(use.input.get("file_path"))
+                if path.exists() and not self.context.has_seen(use.owner, path):
+                    return unusable(UNREAD)
             return _CHECKS[use.name](self.context, use.input, use.owner)
         except OSError as problem:
             return failed(str(problem))

@@ -22,9 +22,12 @@ from fairlead.emulator.turn.use import Use
 __all__ = ["BackgroundTasks", "Task"]
 
 
-FOREGROUND_S = 3.5
-"""A foreground command is reported as a task after this time: not after 3 s, but after 4 s
-(measured)."""
+FOREGROUND_S = 3.0
+"""A foreground command is reported as a task after this time: `sleep 3` is, `sleep 2.6` is not
+(rec agent_front, CLI-1106)."""
+
+
+HEARTBEAT_S = 30.0
 
 
 class Task(Struct, kw_only=True):
@@ -75,6 +78,11 @@ class BackgroundTasks:
     def __len__(self) -> int:
         return len(self._running)
 
+    @property
+    def has_agents(self) -> bool:
+        """Whether a subagent runs in the background."""
+        return any(task.subagent_type for task in self._running.values())
+
     def new_run_id(self) -> str:
         return f"0m{self._session.new_id()[:8]}-{self._session.new_id()[:8]}"
 
@@ -123,15 +131,47 @@ class BackgroundTasks:
         self, task: Task, status: str, summary: str, usage: dict[str, Any] | None = None
     ) -> None:
         """Report the end of a task, and request a turn if it ran in the background."""
+        self._report_end(task, status, summary, usage)
+        if task.is_backgrounded and status != "killed" and self._session.profile.announces_tasks:
+            self._ask_for_turn(task, summary)
+
+    def stop_all(self) -> None:
+        """Report the end of all tasks when the process ends."""
+        for task in list(self._running.values()):
+            self._report_end(task, "stopped", task.description)
+
+    def die(self) -> None:
+        """Report the end of all tasks when a signal ends the process: the notice comes first
+        (CLI-1617)."""
+        tasks, self._running = list(self._running.values()), {}
+        if not self._session.profile.announces_tasks:
+            return
+        for task in tasks:
+            self._notify(task, "stopped", task.description, None)
+            self._update(task, "killed")
+        if tasks:
+            self.list_all()
+
+    def _report_end(
+        self, task: Task, status: str, summary: str, usage: dict[str, Any] | None = None
+    ) -> None:
         self._running.pop(task.task_id, None)
         if not self._session.profile.announces_tasks:
             return
+        self._update(task, "killed" if status == "stopped" else status)
+        self._notify(task, status, summary, usage)
+        if task.is_backgrounded:
+            self.list_all()
+
+    def _update(self, task: Task, status: str) -> None:
+        patch = {"status": status, "end_time": round(self._session.now() * 1000)}
         mark = {"task_id": task.task_id, "run_id": task.run_id}
-        final = "killed" if status == "stopped" else status
-        patch = {"status": final, "end_time": round(self._session.now() * 1000)}
         self._output.system("task_updated", **mark, patch=patch)
+
+    def _notify(self, task: Task, status: str, summary: str, usage: dict[str, Any] | None) -> None:
         fields: dict[str, Any] = {
-            **mark,
+            "task_id": task.task_id,
+            "run_id": task.run_id,
             "tool_use_id": task.tool_use_id,
             "status": status,
             "output_file": task.output_file,
@@ -140,11 +180,6 @@ class BackgroundTasks:
         if usage is not None:
             fields["usage"] = usage
         self._output.system("task_notification", **fields)
-        if not task.is_backgrounded:
-            return
-        self.list_all()
-        if status != "killed":
-            self._ask_for_turn(task, summary)
 
     def _ask_for_turn(self, task: Task, summary: str) -> None:
         origin = {
@@ -215,8 +250,31 @@ class BackgroundTasks:
         )
         self._foreground[use.id] = task
         self.announce(task)
+        await self._beat(use)
 
-    def foreground_ended(self, use: Use, *, is_error: bool) -> None:
+    async def _beat(self, use: Use) -> None:
+        """Report every 30 seconds that a command still runs (CLI-1630)."""
+        beats = 0
+        while True:
+            try:
+                await self._effects.sleep(HEARTBEAT_S - (0 if beats else FOREGROUND_S))
+            except Interrupted:
+                return
+            self._output.raw(
+                {
+                    "type": "tool_progress",
+                    "tool_use_id": f"{use.id}-heartbeat-{beats}",
+                    "tool_name": use.name,
+                    "parent_tool_use_id": use.id,
+                    "elapsed_time_seconds": round(HEARTBEAT_S * (beats + 1)),
+                    "heartbeat": True,
+                    "session_id": self._session.session_id,
+                    "uuid": self._session.new_id(),
+                }
+            )
+            beats += 1
+
+    def foreground_ended(self, use: Use, status: str) -> None:
         """Report the end of such a task; precedes the result of its tool."""
         task = self._foreground.pop(use.id, None)
         if task is not None:
@@ -225,7 +283,7 @@ class BackgroundTasks:
                 task_id=task.task_id,
                 run_id=task.run_id,
                 tool_use_id=task.tool_use_id,
-                status="failed" if is_error else "completed",
+                status=status,
                 output_file="",
                 summary=task.description,
             )

@@ -48,6 +48,8 @@ class TurnFigures(Struct):
     origin: Mapping[str, Any] | None = None
     structured_output: Any = None
     has_structured_output: bool = False
+    is_preempted: bool = False
+    """A prompt with the priority `now` ends the turn."""
 
 
 def aborted(session: Session, *, in_tools: bool, stop_reason: str | None) -> Ending:

@@ -91,6 +91,8 @@ class HookReport(Struct):
         if output.get("continue") is False:
             self.stops = True
             self.stop_reason = str(output.get("stopReason") or "")
+        if output.get("decision") == "approve":
+            self.decision = "allow"  # the form before `permissionDecision`
         if output.get("decision") == "block":
             self.block(name, str(output.get("reason") or ""))
         if output.get("systemMessage"):

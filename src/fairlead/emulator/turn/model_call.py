@@ -8,7 +8,7 @@ each tool use.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -85,6 +85,10 @@ class _Draft(Struct):
         return self.block
 
 
+async def _announce_nothing(block: dict[str, Any]) -> None:
+    """Only subagents announce their tool uses."""
+
+
 class ModelCall:
     """Makes one request for a conversation."""
 
@@ -101,7 +105,7 @@ class ModelCall:
         on_event: Callable[[], None] = lambda: None,
         on_stop: Callable[[str], None] = lambda reason: None,
         on_abort: Callable[[], None] = lambda: None,
-        on_announce: Callable[[dict[str, Any]], None] = lambda block: None,
+        on_announce: Callable[[dict[str, Any]], Awaitable[None]] = _announce_nothing,
     ) -> None:
         self._parts = parts
         self._conversation = conversation
@@ -169,7 +173,9 @@ class ModelCall:
     async def _retries(self, failure: Failure, attempt: int) -> bool:
         """Whether to retry after a failure; waits for the delay."""
         profile = self._parts.session.profile
-        if failure.headers.get("x-should-retry") == "false":
+        # 2.1.38 retries an overload even if the server forbids it (rec 2.1.38/err_529).
+        heeds = profile.reports_retries or failure.status != 529
+        if heeds and failure.headers.get("x-should-retry") == "false":
             return False
         if failure.status == 404:
             self._received.was_streamed = False
@@ -240,6 +246,10 @@ class ModelCall:
                     started = True
                     if self._parts.session.replays_early:
                         self._on_start()
+                if event["type"] == "message_stop":
+                    self._parts.session.spent(self._conversation, reply.usage.at_end())
+                    if self._stops_early():
+                        break
                 await self._event(event, message_id, reply)
                 if is_delta:
                     self._pieces += 1
@@ -248,8 +258,12 @@ class ModelCall:
             self._abort(message_id, started)
             raise
         self._received.stop_reason = reply.final_stop_reason
-        self._parts.session.spent(self._conversation, reply.usage.at_end())
         return True
+
+    def _stops_early(self) -> bool:
+        """Whether the end of the message is not written, because the budget is spent."""
+        session = self._parts.session
+        return session.is_over_budget and not session.profile.streams_end_over_budget
 
     async def _pause_before(self, played: Played, piece: int, *, holds: bool = True) -> None:
         if not holds:
@@ -284,6 +298,8 @@ class ModelCall:
             # Parsing the input adds the defaults, so an invalid input gets none.
             if is_edit and check_input("Edit", block["input"], profile) is None:
                 block["input"] = {"replace_all": False, **block["input"]}
+            if block["type"] == "tool_use":
+                await self._on_announce(block)
             self._say_block(block)
             if block["type"] == "tool_use":
                 self._has_tools = True
@@ -300,14 +316,16 @@ class ModelCall:
             await self._parts.effects.yield_now()
 
     def _count_thinking(self, delta: Mapping[str, Any]) -> None:
-        profile = self._parts.session.profile
-        if (
-            not profile.counts_thinking_tokens
-            or delta["type"] != "thinking_delta"
-            or not self._conversation.is_main
-        ):
+        """Report the estimated tokens: of each piece, and of a longer signature (CLI-1616)."""
+        if delta["type"] == "thinking_delta":
+            tokens = max(1, len(delta["thinking"]) // 4)
+        elif delta["type"] == "signature_delta":
+            tokens = len(delta["signature"]) // 4 - self._estimated_tokens
+        else:
             return
-        tokens = max(1, len(delta["thinking"]) // 4)
+        is_counted = self._parts.session.profile.counts_thinking_tokens
+        if tokens <= 0 or not is_counted or not self._conversation.is_main:
+            return
         self._estimated_tokens += tokens
         self._parts.output.system(
             "thinking_tokens",
@@ -344,8 +362,6 @@ class ModelCall:
                 self._on_start()
             return
         fields = self._line_fields()
-        if block["type"] == "tool_use":
-            self._on_announce(block)
         if block["type"] == "thinking" and profile.details_thinking:
             fields |= {"thinking_duration_ms": 1, "thinking_display": "updates"}
         if block["type"] == "tool_use" and profile.labels_mcp_uses:

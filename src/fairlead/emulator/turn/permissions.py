@@ -20,7 +20,7 @@ from fairlead.emulator.state.scheduler import Interrupted, Job, Pending
 from fairlead.emulator.state.session import Session
 from fairlead.emulator.turn.hook_calls import Hooks
 from fairlead.emulator.turn.use import Use
-from fairlead.emulator.turn.verdict import Meta, Verdict, verdict_of
+from fairlead.emulator.turn.verdict import Meta, Verdict, leaves_it_open, verdict_of
 from fairlead.permissions.model.modes import Mode, parse_mode
 from fairlead.permissions.model.scopes import Behaviour, Scope
 from fairlead.permissions.policy import check
@@ -84,6 +84,13 @@ class Permissions:
         self.book = book
         self._path_context = path_context
         self._has_warned = False
+        self._granted = RuleBook()
+        """Rules of the command or skill that the turn runs."""
+
+    def grant(self, rules: Iterable[str]) -> None:
+        """Allow the tools of a command or skill until the end of the turn (CLI-1619)."""
+        book = RuleBook.of(allow=rules, scope=Scope.COMMAND)
+        self._granted = replace(book, modes=())
 
     def judge(self, call: ToolCall) -> Verdict:
         """The verdict of the rules and the mode."""
@@ -92,8 +99,12 @@ class Permissions:
         if mode is Mode.PLAN and session.allows_bypass and session.profile.plan_keeps_bypass:
             mode = Mode.BYPASS
         automatic = mode is Mode.AUTO
-        book = self.book.with_mode(Mode.ACCEPT_EDITS if automatic else mode)
-        decision = check(call, book, self._path_context)
+        book = self.book.joined(self._granted).with_mode(Mode.ACCEPT_EDITS if automatic else mode)
+        # A session that may bypass permissions asks in plan mode instead (CLI-1614).
+        place = replace(
+            self._path_context, classifier=self._path_context.classifier or session.allows_bypass
+        )
+        decision = check(call, book, place)
         if decision.behaviour is Behaviour.ALLOW and decision.reason is not Reason.MODE:
             decision = self._by_exact_rule(call, decision)
         unanswered = decision.behaviour is Behaviour.ASK and call.tool not in INTERACTIVE
@@ -102,7 +113,39 @@ class Permissions:
                 behaviour=Behaviour.DENY, reason=Reason.CLASSIFIER, words="there is no classifier"
             )
         bypasses = mode in (Mode.BYPASS, Mode.AUTO)
-        return verdict_of(decision, call, session.profile, session.workspace.cwd, bypasses=bypasses)
+        cwd = session.workspace.cwd
+        own = self._own_question(call, decision, book, place)
+        if own is not None and decision.rule is not None:
+            verdict = verdict_of(own, call, session.profile, cwd)
+            return verdict.matching(decision.rule) if decision.rule.whole_tool else verdict
+        return verdict_of(decision, call, session.profile, cwd, bypasses=bypasses)
+
+    def _own_question(
+        self, call: ToolCall, decision: Decision, book: RuleBook, place: PathContext
+    ) -> Decision | None:
+        """The reason of the tool itself to ask, beside a rule that asks for all of it (CLI-1714)."""
+        entry = decision.rule
+        asks = decision.behaviour is Behaviour.ASK and decision.reason is Reason.RULE
+        if entry is None or not asks:
+            return None
+        if self._session.profile.ask_rules_precede_paths:
+            if not entry.whole_tool:
+                return None
+            kept = [e for e in book.rules if not e.whole_tool or e.behaviour is Behaviour.DENY]
+        else:
+            # The old version checks the paths of a command first (CLI-1624).
+            if call.tool != "Bash" or entry.whole_tool:
+                return None
+            kept = [e for e in book.rules if e.behaviour is not Behaviour.ASK]
+        own = check(call, replace(book, rules=tuple(kept)), place)
+        cwd = self._session.workspace.cwd
+        asks_itself = own.behaviour is Behaviour.ASK and not leaves_it_open(own, call, cwd)
+        return own if asks_itself else None
+
+    def may_read(self, path: str) -> bool:
+        """Whether a file can be read without a question (CLI-1621)."""
+        call = ToolCall(tool="Read", input={"file_path": path})
+        return self.judge(call).behaviour is not Behaviour.ASK
 
     def _by_exact_rule(self, call: ToolCall, decision: Decision) -> Decision:
         """A rule for exactly this command is reported before any other (rec 2.1.325/rules)."""
@@ -117,9 +160,16 @@ class Permissions:
         if verdict.behaviour is Behaviour.ALLOW:
             return Ruling(is_allowed=True, meta=verdict.accepted())
         if verdict.behaviour is Behaviour.DENY or not self._session.asks_host:
-            await use.passes(2)
+            events = 2 if verdict.reason_type == "classifier" else use.preparation
+            events = 0 if verdict.is_unreadable else events
+            await use.passes(events)
+            use.result_events = 1 if verdict.is_unreadable and use.is_edit else events + 2
             return self._deny(use, verdict)
-        await use.prepares()
+        await use.passes(
+            min(use.preparation, 2)
+            if use.name == "Bash" and verdict.reason_type in (None, "rule")
+            else use.preparation
+        )
         return await self._ask(use, verdict)
 
     def _deny(self, use: Use, verdict: Verdict) -> Ruling:
@@ -195,7 +245,7 @@ class Permissions:
     def _request(self, use: Use, verdict: Verdict) -> dict[str, Any]:
         session = self._session
         profile = session.profile
-        request: dict[str, Any] = {"tool_name": use.name}
+        request: dict[str, Any] = {"tool_name": use.hook_name(profile)}
         if profile.labels_requests:
             request |= self._mcp.request_meta(use.name)
         request["input"] = use.shown_input(profile)
@@ -253,6 +303,7 @@ class Permissions:
         return ruling
 
     async def _hook_first(self, use: Use, offered: Any, first: Pending[Ruling]) -> None:
+        await use.passes(1)
         decided = await self._hook(use, offered)
         if decided is not None:
             first.settle(decided)

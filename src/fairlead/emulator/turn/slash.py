@@ -154,7 +154,7 @@ class SlashCommands:
         failed = {"kind": "failed"}
         if begun is None:
             text = "Error: No messages to compact"
-            return self._show(command, text, None, outcome=failed, stream="stderr")
+            return self._show(command, text, uuid, outcome=failed, stream="stderr")
         if begun.refused is not None:
             shown = self._show(command, begun.refused, uuid, outcome=failed, stream="stderr")
             return structs.replace(shown, text=begun.refused)

@@ -98,6 +98,7 @@ class _Talk:
         if name in session.custom_commands:
             text = session.custom_commands[name]
             conversation.note(text)
+            self._parts.permissions.grant(session.custom_grants.get(name, ()))
             result = {"success": True, "commandName": name}
             content = f"Launching skill: {name}"
             return Outcome(content=content, result=result, followed_by=text)
@@ -116,7 +117,7 @@ class _Talk:
         if problem:
             return failed(f"Output does not match required schema: {problem}")
         figures.structured_output = dict(use.input)
-        figures.has_structured_output = True
+        figures.has_structured_output = session.has_structured_output = True
         text = "Structured output provided successfully"
         return Outcome(content=text, result=text)
 

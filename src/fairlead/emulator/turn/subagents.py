@@ -7,6 +7,7 @@ runs in the background (CLI-1102).
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from msgspec import Struct, field, structs
@@ -27,6 +28,7 @@ __all__ = ["Subagents"]
 
 INTERRUPTED = "[Request interrupted by user for tool use]"
 START_STEPS = 3
+HOOK_STEPS = 3
 MOST_REQUESTS = 50
 """A subagent whose script never ends is stopped after this many requests."""
 
@@ -44,6 +46,8 @@ class _Run(Struct, kw_only=True):
     """The names of all its tool uses."""
     unavailable: list[str] = field(default_factory=list)
     """The names of those that it does not have."""
+    early: dict[str, tuple[Use, Job[None]]] = field(default_factory=dict)
+    """Id -> a use that was started before its line was written."""
     text: str = ""
     failure: str | None = None
     """The API error that ended it."""
@@ -76,6 +80,7 @@ class Subagents:
         await use.passes(1)
         self._parts.tasks.announce(run.task)
         if background:
+            use.result_events = 2
             run.task.job = self._parts.effects.spawn(self._in_background(run, use))
             return self._launched(run)
         starting = self._parts.effects.spawn(self._starts(run))
@@ -192,15 +197,22 @@ class Subagents:
             if await self._run_uses(run, uses):
                 raise _Denied
 
-    def _announcer(self, run: _Run) -> Any:
-        def announce(block: dict[str, Any]) -> None:
-            if not self._parts.session.profile.reports_subagent_progress:
+    def _announcer(self, run: _Run) -> Callable[[dict[str, Any]], Awaitable[None]]:
+        async def announce(block: dict[str, Any]) -> None:
+            profile = self._parts.session.profile
+            if not profile.reports_subagent_progress:
                 return
             run.tools.append(str(block["name"]))
             described = str(block["input"].get("description") or block["name"])
             self._parts.tasks.progress(
                 run.task, block["name"], f"Running {described}", len(run.tools), run.tokens
             )
+            use = _use_of(block, run.conversation)
+            if self._parts.hooks.has("PreToolUse", use.hook_name(profile)):
+                # The hook is called before the line of the use is written (CLI-1626).
+                run.early[use.id] = (use, self._start(run, use))
+                for _ in range(HOOK_STEPS):
+                    await self._parts.effects.yield_now()
 
         return announce
 
@@ -208,16 +220,19 @@ class Subagents:
         run.figures.use = TurnUse()
         run.figures.use.add(self._parts.session.last_usage)
 
+    def _start(self, run: _Run, use: Use) -> Job[None]:
+        runner = UseRunner(self._parts, run.conversation, use, run.figures)
+        return self._parts.effects.spawn(runner.run())
+
     async def _run_uses(self, run: _Run, blocks: list[dict[str, Any]]) -> bool:
         """Run the tools of a message; whether a denial with `interrupt` ends the subagent."""
-        uses = [
-            Use(id=b["id"], name=b["name"], input=b["input"], conversation=run.conversation)
-            for b in blocks
-        ]
+        uses: list[Use] = []
         jobs: list[Job[None]] = []
-        for use in uses:
-            runner = UseRunner(self._parts, run.conversation, use, run.figures)
-            jobs.append(self._parts.effects.spawn(runner.run()))
+        for block in blocks:
+            use, job = run.early.pop(block["id"], (None, None))
+            use = use or _use_of(block, run.conversation)
+            uses.append(use)
+            jobs.append(job or self._start(run, use))
         try:
             for job in jobs:
                 await job.done
@@ -314,6 +329,10 @@ class Subagents:
             "canContinueAgent": True,
         }
         return Outcome(content=[{"type": "text", "text": f"{run.text}\n{tail}"}], result=result)
+
+
+def _use_of(block: Mapping[str, Any], conversation: Conversation) -> Use:
+    return Use(id=block["id"], name=block["name"], input=block["input"], conversation=conversation)
 
 
 def _tools(value: Any) -> tuple[str, ...] | None:

@@ -126,10 +126,16 @@ class UseRunner:
         if misfit is not None:
             await use.passes(1)
             return misfit
-        if use.name in CHECKED and not (profile.read_is_checked_late and use.name == "Read"):
+        checks = use.name in CHECKED and not (profile.read_is_checked_late and use.name == "Read")
+        # A rule that forbids the file is checked before the file itself.
+        if checks and not (use.is_edit and parts.permissions.judge(use.call).is_unreadable):
             problem: Outcome | None = await parts.effects.perform(
                 lambda n: CheckTool(
-                    number=n, name=use.name, input=use.input, owner=self._conversation.id
+                    number=n,
+                    name=use.name,
+                    input=use.input,
+                    owner=self._conversation.id,
+                    may_read=parts.permissions.may_read(str(path)),
                 )
             )
             if problem is not None:
@@ -204,9 +210,7 @@ class UseRunner:
         profile = self._parts.session.profile
         unread = ruling.is_unreadable and not profile.counts_unreadable_denials
         if ruling.is_counted and not unread:
-            self._figures.denials.append(
-                {"tool_name": use.name, "tool_use_id": use.id, "tool_input": dict(use.input)}
-            )
+            self._deny_quietly()
         if ruling.is_unreadable:
             return unusable(ruling.message)
         is_rejected = ruling.kind == "user-rejected" and ruling.interrupts
@@ -246,9 +250,12 @@ class UseRunner:
                     prompt=parts.session.turn_uuid,
                 )
             )
+        except Interrupted:
+            parts.tasks.foreground_ended(use, "stopped")
+            raise
         finally:
             watch.stop()
-        parts.tasks.foreground_ended(use, is_error=outcome.is_error)
+        parts.tasks.foreground_ended(use, "failed" if outcome.is_error else "completed")
         if outcome.task is not None:
             parts.tasks.command_started(outcome.task, use, self._conversation)
         return outcome
@@ -278,6 +285,12 @@ class UseRunner:
         """The result of a use that an interrupt stopped (CLI-203)."""
         use, profile = self._use, self._parts.session.profile
         self._meta = None
+        if self._figures.is_preempted and not (use.has_started or self._is_in_hook):
+            # A prompt with the priority `now` came first (CLI-1629).
+            self._kind = "permission-rule"
+            self._meta = {"decision": "reject", "source": "user_abort"}
+            self._deny_quietly()
+            return failed("Tool permission request aborted")
         if profile.rejects_interrupted_tools:
             self._kind = "user-rejected"
             if not (use.has_started or self._is_in_hook):
@@ -292,10 +305,11 @@ class UseRunner:
         return failed("Tool permission request failed: AbortError")
 
     def _deny_quietly(self) -> None:
-        use = self._use
-        self._figures.denials.append(
-            {"tool_name": use.name, "tool_use_id": use.id, "tool_input": dict(use.input)}
-        )
+        use, denials = self._use, self._figures.denials
+        if use.id not in [denial["tool_use_id"] for denial in denials]:
+            denials.append(
+                {"tool_name": use.name, "tool_use_id": use.id, "tool_input": dict(use.input)}
+            )
 
     def _write_result(self, outcome: Outcome) -> None:
         use, parts = self._use, self._parts
@@ -357,7 +371,7 @@ def _hook_asks(use: Use, report: HookReport, verdict: Verdict, profile: Profile)
     if profile.labels_requests:
         remaining = {"description", "requires_user_interaction"}
         request |= {name: value for name, value in verdict.request.items() if name in remaining}
-        if use.name == "Bash" and use.input.get("description"):
+        if use.name in ("Bash", "Task") and use.input.get("description"):
             request["description"] = use.input["description"]
         request |= {
             "decision_reason_type": "hook",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
@@ -50,15 +51,14 @@ _SCHEMAS = {
     "Grep": _Schema(required={"pattern": "string"}),
     "TodoWrite": _Schema(required={"todos": "array"}),
     "AskUserQuestion": _Schema(required={"questions": "array"}),
+    "WebFetch": _Schema(required={"url": "string", "prompt": "string"}),
 }  # fmt: skip
 
 _OLD_SCHEMAS = {
     "Task": _Schema(
         required={"description": "string", "prompt": "string", "subagent_type": "string"}
     ),
-    "WebFetch": _Schema(required={"url": "string", "prompt": "string"}),
 }
-"""2.1.325 loads these on demand and adds their schemas to its message."""
 
 _NEW_SCHEMAS = {"Task": _Schema(required={"description": "string", "prompt": "string"})}
 
@@ -80,7 +80,7 @@ def check_input(name: str, input: Mapping[str, Any], profile: Profile) -> Outcom
     }
     unknown = [key for key in input if key not in expected] if schema.is_closed else []
     if not (missing or wrong or unknown):
-        return check_questions(input["questions"]) if name == "AskUserQuestion" else None
+        return _unfit_value(name, input)
     texts = [f"The required parameter `{key}` is missing" for key in missing]
     texts += [f"An unexpected parameter `{key}` was provided" for key in unknown]
     texts += [
@@ -99,6 +99,24 @@ def check_input(name: str, input: Mapping[str, Any], profile: Profile) -> Outcom
         result=f"InputValidationError: {json.dumps(issues, indent=2)}",
         is_error=True,
     )
+
+
+def _unfit_value(name: str, given: Mapping[str, Any]) -> Outcome | None:
+    """The result for values of the right types that the tool refuses all the same."""
+    if name == "AskUserQuestion":
+        return check_questions(given["questions"])
+    if name == "WebFetch" and not urlsplit(given["url"]).scheme:
+        issue = {
+            "code": "invalid_format",
+            "format": "url",
+            "path": ["url"],
+            "message": "Invalid URL",
+        }
+        report = f"InputValidationError: {json.dumps([issue], indent=2)}"
+        return Outcome(
+            content=f"<tool_use_error>{report}</tool_use_error>", result=report, is_error=True
+        )
+    return None
 
 
 def _kind(value: Any) -> str:

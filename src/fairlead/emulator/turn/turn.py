@@ -11,6 +11,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from fairlead.emulator.state.cost import Spending
 from fairlead.emulator.state.inbox import Prompt, content_of
 from fairlead.emulator.state.scheduler import Crashed, Interrupted, Job, Pending
@@ -65,7 +67,6 @@ class Turn:
         """The report of the UserPromptSubmit hooks; their messages follow the init line."""
         self._is_reported = False
         self.in_tools = False
-        self.is_preempted = False
         """A prompt with priority "now" replaces this turn (CLI-520)."""
         self.figures = TurnFigures(started_at=parts.session.now())
         self.figures.uuids = [p.uuid for p in self._prompts if p.uuid]
@@ -103,8 +104,10 @@ class Turn:
             raise Crashed(parts.session.crashes_with)
         command = self._slash.read(self._first.text) if self._first.is_slash else None
         expanded = self._slash.expand(command) if command is not None else None
-        if expanded is not None:
+        parts.permissions.grant(())
+        if expanded is not None and command is not None:
             self._typed = self._first.text.strip()
+            parts.permissions.grant(parts.session.custom_grants.get(command.typed, ()))
         if parts.session.is_first_turn:
             parts.session.is_first_turn = False
             await parts.hooks.run("SessionStart", {"source": "startup"}, subject="startup")
@@ -186,6 +189,7 @@ class Turn:
             parts.session.pending_note = None
         parts.transcript.user(parts.session.conversation, content, None, uuid=self._first.uuid)
         if not self._first.should_query and parts.session.profile.honors_should_query:
+            self._echo()
             return Ending(text="", is_local=True)
         if not parts.session.has_key:
             return no_reply.not_logged_in(parts)
@@ -379,6 +383,7 @@ class Turn:
         parts = self._parts
         demand = self._wants_structure() or self._wants_text(received)
         if demand is not None:
+            self._echo()  # a reply without text has not replayed the prompt
             self._synthetic(demand)
             return None
         fields: dict[str, Any] = {"stop_hook_active": self._hook_blocks > 0}
@@ -443,6 +448,8 @@ class Turn:
             "You MUST call the StructuredOutput tool to complete this request. Call this tool now."
         )
         if not parts.session.profile.asks_once_for_structure:
+            if parts.session.has_structured_output:
+                return None  # the output of an earlier turn is enough (CLI-1622)
             return f"Stop hook feedback:\n{demand}"
         self._hook_blocks += 1
         return f"[structured-output-enforce] {demand}" if self._hook_blocks == 1 else None
@@ -465,7 +472,7 @@ class Turn:
     def _over_budget(self, *, before: bool) -> Ending | None:
         parts = self._parts
         limit = parts.session.arguments.one("--max-budget-usd")
-        if limit is None or parts.session.spending.dollars < float(limit):
+        if not parts.session.is_over_budget:
             return None
         if before and self.figures.replies:
             return None
@@ -492,13 +499,23 @@ class Turn:
         for use, _ in self._uses:
             await use.done
         self._uses = []
-        if self.is_preempted:
-            return Ending(text="", terminal_reason="aborted_tools", had_reply=False)
+        if self.figures.is_preempted and self.in_tools:
+            return Ending(
+                text="",
+                terminal_reason="aborted_tools",
+                stop_reason=self._stop_reason,
+                is_cancelled=True,
+            )
         self._mark()
-        return aborted(parts.session, in_tools=self.in_tools, stop_reason=self._stop_reason)
+        ending = aborted(parts.session, in_tools=self.in_tools, stop_reason=self._stop_reason)
+        limit = parts.session.arguments.one("--max-turns")
+        if self.in_tools and limit is not None and self.figures.replies >= int(limit):
+            # The tool's result would have been followed by one request too many (CLI-1620).
+            ending = structs.replace(ending, subtype="error_max_turns")
+        return ending
 
     def _mark(self) -> None:
-        if self._has_marker or self.is_preempted:
+        if self._has_marker or self.figures.is_preempted:
             return
         self._has_marker = True
         self._echo()
@@ -513,6 +530,7 @@ class Turn:
         parts = self._parts
         session = parts.session
         session.last_was_error = ending.is_error
+        session.last_was_interrupted = (ending.terminal_reason or "").startswith("aborted")
         parts.output.raw(result_line(session, ending, self.figures))
         session.results += 1
         parts.transcript.note({"type": "cost-state", "totalCostUsd": session.spending.dollars})

@@ -75,15 +75,17 @@ class Use(Struct, kw_only=True):
         if self.clock is not None:
             await self.clock.ends()
 
-    async def prepares(self) -> None:
-        """Let the events pass that precede a permission request."""
+    @property
+    def preparation(self) -> int:
+        """The events of the message that pass before its permission is requested or denied."""
         if self.name == "Bash":
             # Several commands take longer to be checked than one.
-            commands = parse_command(self.call.text("command")).commands
-            await self.passes(2 if len(commands) == 1 else 3)
-        else:
-            quick = 1 if self.name.startswith("mcp__") else 0
-            await self.passes(PREPARATION.get(self.name, quick))
+            return 2 if len(parse_command(self.call.text("command")).commands) == 1 else 3
+        return PREPARATION.get(self.name, 1 if self.name.startswith("mcp__") else 0)
+
+    @property
+    def is_edit(self) -> bool:
+        return self.name in ("Write", "Edit", "NotebookEdit")
 
     def reads_only(self, version: str) -> bool:
         """Whether it may run in parallel with other calls."""

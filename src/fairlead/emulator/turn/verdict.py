@@ -10,16 +10,17 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from fairlead.emulator.state.profile import Profile
 from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.rules.book import SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
 from fairlead.permissions.rules.tools import EDITORS, INTERACTIVE, READERS
 from fairlead.permissions.shell.command_paths import EDIT_COMMANDS, command_paths
 from fairlead.permissions.shell.commands import parse_command
 
-__all__ = ["Meta", "Verdict", "verdict_of"]
+__all__ = ["Meta", "Verdict", "leaves_it_open", "verdict_of"]
 
 Meta = dict[str, Any]
 
@@ -54,6 +55,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
         meta: Meta = {"decision": "accept", "source": self.source}
         return meta if self.reason_type is None else {**meta, "reason_type": self.reason_type}
 
+    def matching(self, entry: SourcedRule) -> Verdict:
+        """The request of a tool that would ask anyway, beside an ask rule for all of the tool."""
+        matched = {"source": entry.scope.value, "tool_name": entry.rule.tool}
+        request = {**self.request, "matched_ask_rule": matched}
+        if "server_policy_ask_only" in request:
+            request["server_policy_ask_only"] = False
+        return structs.replace(self, request=request, offers=False)
+
     def rejected(self) -> Meta:
         meta: Meta = {"decision": "reject", "source": self.source}
         return meta if self.reason_type is None else {**meta, "reason_type": self.reason_type}
@@ -69,6 +78,15 @@ def verdict_of(
     if decision.behaviour is Behaviour.DENY:
         return _denied(decision, call)
     return _asked(decision, call, profile, cwd)
+
+
+def leaves_it_open(decision: Decision, call: ToolCall, cwd: str) -> bool:
+    """Whether the tool itself has no opinion, so that the CLI asks because no rule allows it."""
+    if call.tool != "Bash":
+        return call.tool.startswith("mcp__")
+    if decision.reason in (Reason.NOT_UNDERSTOOD, Reason.RULE):
+        return False
+    return "blocked_path" not in _why_bash(decision, call, cwd)[2]
 
 
 def _allowed(decision: Decision, call: ToolCall, *, bypasses: bool) -> Verdict:
@@ -116,13 +134,16 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
             reason_type="mode",
             message=f"Permission to use {call.tool} has been denied because the mode is dontAsk.",
         )
+    by_user = _source(decision) != "config"
     if call.tool in READERS or (
-        call.tool in EDITORS and decision.rule is not None and decision.rule.rule.tool == "Read"
+        call.tool in EDITORS
+        and decision.rule is not None
+        and (decision.rule.rule.tool == "Read" or decision.rule.rule.content is not None)
     ):
         return Verdict(
             behaviour=Behaviour.DENY,
             reason_type="rule",
-            source="user_reject",
+            source="user_reject" if by_user else "config",
             message="File is in a directory that is denied by your permission settings.",
             is_unreadable=True,
         )
@@ -130,7 +151,6 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
         decision.rule.whole_tool or decision.rule.rule.content == call.text("command")
     )
     text = f" with command {call.text('command')}" if call.tool == "Bash" else ""
-    by_user = _source(decision) != "config"
     return Verdict(
         behaviour=Behaviour.DENY,
         reason_type="rule" if whole or call.tool != "Bash" else "subcommandResults",
@@ -224,7 +244,7 @@ def _labels(
         fields["server_policy_ask_only"] = False
     elif reason_type == "safetyCheck":
         fields["classifier_approvable"] = True
-    elif reason_type != "mode" and call.tool not in ("Bash", "WebFetch"):
+    elif reason_type != "mode" and call.tool not in ("Bash", "WebFetch", "NotebookEdit"):
         fields["server_policy_ask_only"] = True
     return fields
 

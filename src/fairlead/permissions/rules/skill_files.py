@@ -14,16 +14,23 @@ __all__ = ["is_plain_skill", "skill_commands"]
 
 _PLAIN_KEYS = frozenset(("name", "description", "context", "argument-hint", "version", "license"))
 _COMMANDS = re.compile(r"!`([^`\n]+)`|^```!\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_HIDDEN = re.compile(
+    r"\A---[ \t]*\n(?:(?!---).*\n)*?disable-model-invocation:[ \t]*true[ \t]*$", re.MULTILINE
+)
 _MOST = 200_000
 """Bytes of a skill's file that are read; a larger one is not plain."""
 
 
 def is_plain_skill(name: str, folders: Iterable[str], config: str | None) -> bool | None:
-    """Whether each file of a skill or command of this name is plain; None if there is none."""
+    """Whether each file of a skill or command of this name is plain; None if there is none.
+
+    A file that only the user may start does not count if there is another one (CLI-1612).
+    """
     texts = _texts(name, folders, config)
     if not texts:
         return None
-    return all(text is not None and _is_plain(text) for text in texts)
+    open_to_model = [text for text in texts if text is None or not _HIDDEN.search(text)]
+    return all(text is not None and _is_plain(text) for text in open_to_model or texts)
 
 
 def skill_commands(name: str, folders: Iterable[str], config: str | None) -> tuple[str, ...]:
