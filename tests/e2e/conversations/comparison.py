@@ -3,20 +3,22 @@
 Lines are compared as skeletons: order, types, subtypes, keys and the values that distinguish them
 (`tests/emulator/skeleton.py`). Two kinds of lines keep their own order, but not their place among the
 others, because the CLI writes them when another process or the host's server is ready: messages to
-MCP servers, and lines about background tasks. Where a host writes several lines at once, so do the
-answers to interrupts and the reports of queued prompts: real CLIs read them early or late.
+MCP servers, and lines about background tasks. Beyond that, only what varies between two plays of the
+real CLI may vary (`explained`). A golden conversation has one play; where its host writes several
+lines at once, the answers to interrupts and the reports of queued prompts keep their own order, too.
 """
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from tests.emulator.skeleton import skeletons
 
-__all__ = ["arranged", "difference", "equal", "outline", "signature"]
+__all__ = ["arranged", "difference", "equal", "explained", "outline", "signature"]
 
 Data = dict[str, Any]
 
@@ -69,6 +71,31 @@ def _channel(line: Any, races: bool) -> int:
 def equal(first: Sequence[Any], second: Sequence[Any], *, races: bool = False) -> bool:
     """Whether two lists of skeletons are the same conversation."""
     return arranged(first, races=races) == arranged(second, races=races)
+
+
+def explained(plays: Sequence[Sequence[Any]], emulated: Sequence[Any]) -> bool:
+    """Whether the emulator differs from the real CLI only where the CLI differs from itself.
+
+    The lines that vary are those in which two plays of the CLI differ: by their place, or because
+    only one play has them. Without them the emulator must agree with a play line by line, and it
+    must have the same ones as a play, in any order.
+    """
+    wanted = [[_pretty(line) for line in arranged(play)] for play in plays]
+    given = [_pretty(line) for line in arranged(emulated)]
+    varying = {line for one, other in itertools.pairwise(wanted) for line in _changed(one, other)}
+    if not varying:
+        return False
+    fixed = [line for line in given if line not in varying]
+    return any(
+        fixed == [line for line in play if line not in varying] and sorted(given) == sorted(play)
+        for play in wanted
+    )
+
+
+def _changed(one: Sequence[str], other: Sequence[str]) -> set[str]:
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    opcodes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    return {line for _, a, b, c, d in opcodes for line in (*one[a:b], *other[c:d])}
 
 
 def difference(real: Sequence[Any], emulated: Sequence[Any]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from tests.e2e.conversations import (
     agent_segments,
+    crossing_segments,
     extension_segments,
     hook_segments,
     rule_segments,
@@ -115,9 +116,11 @@ THEMES: dict[str, Segment] = {
     "compaction": extension_segments.compaction,
     "unusual ends": extension_segments.unusual_ends,
     "message fields": extension_segments.message_fields,
+    "crossings": crossing_segments.crossing,
 }
 
 WEIGHTS = {
+    "crossings": 6,
     "interrupts": 3,
     "permissions": 2,
     "model errors": 2,

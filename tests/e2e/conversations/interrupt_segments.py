@@ -179,3 +179,10 @@ _STAGES = {
     "queue": _queue,
     "at_once": _at_once,
 }
+
+HELD_STAGES = {
+    name: stage
+    for name, stage in _STAGES.items()
+    if name not in ("idle", "hook", "queue", "at_once")
+}
+"""Stages that last until the host interrupts them."""

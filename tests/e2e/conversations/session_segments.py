@@ -57,11 +57,13 @@ def end_of_input(draft: Draft) -> None:
         "at once", "permission", "running", "queue", "background", "idle", "question"
     )
     if stage in ("at once", "queue"):
-        draft.reply(draft.bash("echo one"))
+        # The model waits for the second prompt: otherwise the two would race.
+        waits = {"waits": [{"before": 0, "inputs": 1}]} if stage == "queue" else {}
+        draft.reply(draft.bash("echo one"), **waits)
         draft.reply(draft.text())
         draft.prompt()
         if stage == "queue":
-            draft.wait("init")
+            draft.wait("model init")
             draft.prompt("and more")
     elif stage == "permission":
         draft.permissions.append("hold")
