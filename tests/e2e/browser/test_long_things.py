@@ -3,13 +3,14 @@ complete copy."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
 
 from playwright.async_api import Locator, expect
 
-from tests.e2e.browser.app_page import AppPage
+from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
 from tests.e2e.browser.conftest import BeginTurn, Emulated, Visit
 from tests.e2e.browser.scripts import say, scene, use
 
@@ -36,7 +37,23 @@ def keep(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-async def clipboard(app: AppPage) -> str:
+CONFIRMED = """() => {
+    window.confirmed = new Promise((done) => {
+        const observer = new MutationObserver((changes) => {
+            if (changes.some((one) => one.target.ariaLabel === "Copied")) done(observer.disconnect());
+        });
+        observer.observe(document.body, { subtree: true, attributeFilter: ["aria-label"] });
+    });
+}"""
+"""Notes that a button says "Copied", which it does for 1.6 s: a busy test would look too late."""
+
+
+async def click_copy(app: AppPage, button: Locator) -> str:
+    """What a button has copied, after it has confirmed that."""
+    await app.page.evaluate(CONFIRMED)
+    await button.click()
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        await app.page.evaluate("() => window.confirmed")
     return str(await app.page.evaluate("() => navigator.clipboard.readText()"))
 
 
@@ -52,14 +69,10 @@ async def test_a_long_answer_is_copied_whole_although_only_its_beginning_is_here
     await app.page.reload()
     answer = app.transcript.get_by_role("article", name="Answer").first
     await expect(answer.get_by_role("button", name="Show all (90 KB)")).to_be_visible()
-    await app.transcript.get_by_role("button", name="Copy answer").click()
-    await expect(app.transcript.get_by_role("button", name="Copied")).to_be_visible()
-    assert await clipboard(app) == words
+    assert await click_copy(app, app.transcript.get_by_role("button", name="Copy answer")) == words
     await app.page.evaluate("() => navigator.clipboard.writeText('')")
     await answer.hover()
-    await answer.get_by_role("button", name="Copy message").click()
-    await expect(answer.get_by_role("button", name="Copied")).to_be_visible()
-    assert await clipboard(app) == words
+    assert await click_copy(app, answer.get_by_role("button", name="Copy message")) == words
 
 
 async def test_finding_says_what_it_searched_in_part_and_searches_all_of_it_when_asked(
@@ -106,9 +119,7 @@ async def test_a_huge_result_of_any_tool_is_shown_in_pieces_and_holds_nothing_up
     assert max(await app.page.evaluate("window.longTasks"), default=0) < 300
     await app.page.wait_for_function(READ_ON, arg=[await whole.element_handle(), LAST])
     assert MIDDLE in (await whole.text_content() or "")
-    await app.transcript.get_by_role("button", name="Copy all").click()
-    await expect(app.transcript.get_by_role("button", name="Copied")).to_be_visible()
-    assert await clipboard(app) == result
+    assert await click_copy(app, app.transcript.get_by_role("button", name="Copy all")) == result
 
 
 async def test_the_output_of_a_command_is_copied_whole(emulated: Emulated, visit: Visit) -> None:
@@ -122,17 +133,14 @@ async def test_the_output_of_a_command_is_copied_whole(emulated: Emulated, visit
     await app.expect_rest()
     card = app.card(re.compile("^Bash"))
     await card.get_by_role("button").first.click()
-    await card.get_by_role("button", name="Copy output").click()
-    await expect(card.get_by_role("button", name="Copied")).to_be_visible()
-    assert (await clipboard(app)).splitlines()[-1] == "row 1199 of the output"
+    copied = await click_copy(app, card.get_by_role("button", name="Copy output"))
+    assert copied.splitlines()[-1] == "row 1199 of the output"
 
 
 async def _copied(app: AppPage, where: Locator, button: str = "Copy") -> str:
     """What one of the buttons that copy has put into the clipboard."""
     await where.hover()
-    await where.get_by_role("button", name=button, exact=True).click()
-    await expect(where.get_by_role("button", name="Copied")).to_be_visible()
-    return await clipboard(app)
+    return await click_copy(app, where.get_by_role("button", name=button, exact=True))
 
 
 async def test_every_button_that_copies_copies_what_is_not_here_too(begin_turn: BeginTurn) -> None:
