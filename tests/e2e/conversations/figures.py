@@ -24,6 +24,16 @@ EARLIER: tuple[tuple[str, str, str], ...] = (
     ("2026-11-17, seed 5151, new to the emulator", "148 of 164", "70 of 83"),
     ("2026-11-17, seed 5151, after the corrections", "not measured", "155 of 164"),
     ("2026-11-17, named scripts", "not measured", "49 of 49"),
+    ("2026-11-17, seed 9001, with crossings, new to the emulator", "59 of 60", "52 of 60"),
+    ("2026-11-17, seed 9002, combinations only, new to the emulator", "44 of 50", "23 of 30"),
+    (
+        "2026-11-17, seed 9002, further combinations, each after a round of corrections",
+        "–",
+        "33 of 40, 30 of 35",
+    ),
+    ("2026-11-17, seed 31415, scripts 0 to 59, new to the emulator", "58 of 60", "51 of 60"),
+    ("2026-11-17, seed 31415, scripts 60 to 124, new to the emulator", "58 of 65", "61 of 65"),
+    ("2026-11-17, seed 31415, scripts 125 to 209, new to the emulator", "83 of 85", "76 of 85"),
 )
 """Earlier comparisons: when and of what, and the equal scripts of 2.1.38 and 2.1.325.
 

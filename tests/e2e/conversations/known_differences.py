@@ -101,13 +101,6 @@ KNOWN: tuple[Known, ...] = (
         versions=("2.1.38",),
     ),
     Known(
-        words="2.1.38 reaches a budget earlier: it asks a small model about Bash commands, and the "
-        "emulator does not count that.",
-        only=ANY,
-        script="--max-budget-usd",
-        versions=("2.1.38",),
-    ),
-    Known(
         words="Rules: the permission policy that the emulator uses is stricter than the CLI in a few "
         "combinations, such as `Write(a.txt)` for an edit of that file, or a new file where `Read` is "
         "denied.",
@@ -116,15 +109,29 @@ KNOWN: tuple[Known, ...] = (
         has="can_use_tool|permission_denied|permission_decision",
     ),
     Known(
-        words="2.1.325 counts thinking tokens once more in a message that ends for an unusual reason.",
-        only=r"- system/thinking_tokens",
-        versions=("2.1.325",),
-    ),
-    Known(
         words="Plan mode on 2.1.325: how a call that the missing classifier would judge is refused.",
         only=r"[-+] system/(permission_denied|informational)",
         has="permission_denied",
         versions=("2.1.325",),
+    ),
+    Known(
+        words="A message marked `isSynthetic`: 2.1.325 does not replay it, and its result has an origin.",
+        only=ANY,
+        script="isSynthetic",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="The first `initialize` while a turn runs: 2.1.38 refuses it, and 2.1.325 lists its "
+        "background tasks.",
+        only=rf"[-+] (control_response/\w+|system/background_tasks_changed)|{PATH}",
+        script="initialize",
+    ),
+    Known(
+        words="2.1.38 with --json-schema and a model that never calls the tool: both repeat their demand "
+        "without end, and the comparison cuts them off at different points.",
+        only=ANY,
+        script="--json-schema",
+        versions=("2.1.38",),
     ),
     Known(
         words="A subagent that is interrupted while it waits for a permission: fields of its last lines.",
