@@ -183,3 +183,11 @@ def test_P94_an_option_with_a_letter_that_is_not_ascii_may_ask() -> None:
 def test_P93_the_name_of_an_agent_is_compared_in_any_case() -> None:
     call = tool("Task", description="d", prompt="p", subagent_type="explore")
     assert says(call, RuleBook.of(deny=["Task(Explore)"])) is DENY
+
+
+@pytest.mark.parametrize("command", ["sed -n 3p a.txt", "sed -n '1,5p' src/a.py | head -3"])
+def test_P95_2_1_38_asks_about_printing_with_sed_while_edits_are_accepted(command: str) -> None:
+    book = RuleBook.of(mode=Mode.ACCEPT_EDITS)
+    assert says(command, book, place(CLASSIC)) is ASK
+    assert says(command, at=place(CLASSIC)) is ALLOW
+    assert says(command, book) is ALLOW

@@ -289,6 +289,10 @@ def _check_part(
     if is_read_only(command, place.family) or _is_plain_cd(command):
         if _git_in_bare_repository(command, cwd, place):
             return _ask("the directory looks like a bare repository, which can run programs")
+        if _is_sed(command) and place.family.plain_words_only and book.mode is Mode.ACCEPT_EDITS:
+            return _ask(
+                "this version of the CLI asks about printing with sed while edits are accepted"
+            )
         return _allow(Reason.READ_ONLY, "it is read-only")
     if is_plain_edit(command) and book.mode is Mode.ACCEPT_EDITS:
         return _allow(Reason.MODE, "the mode accepts edits in the working directories")
@@ -306,6 +310,10 @@ def _check_part(
     return Decision(
         behaviour=Behaviour.ALLOW, reason=Reason.RULE, words=f"the {rule} covers it", rule=rule
     )
+
+
+def _is_sed(command: SimpleCommand) -> bool:
+    return any(word.value == "sed" for word in command.words)
 
 
 def _git_in_bare_repository(command: SimpleCommand, cwd: str, place: PathContext) -> bool:
