@@ -417,3 +417,21 @@ async def test_S47_a_file_that_is_not_listed_yet_is_removed_too(tmp_path: Path) 
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["stays.jsonl"]
     assert await sessions.remove("../project/stays") == []
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["stays.jsonl"]
+
+
+async def test_a_session_whose_file_is_just_being_removed_is_not_listed(
+    tmp_path: Path, projects: Path
+) -> None:
+    path = write(projects, [user("hello")])
+    async with SqliteStore(tmp_path / "data") as store:
+        sessions = CliSessions(projects, store)
+        await sessions.refresh()
+        assert sessions.find(ID) is not None
+        path.unlink()
+        refreshing = asyncio.create_task(sessions.refresh())
+        async with asyncio.timeout(BOUND_S):
+            while not refreshing.done():
+                sessions.find(ID)  # At every moment of the removal.
+                await asyncio.sleep(0)
+        await refreshing
+        assert sessions.find(ID) is None

@@ -140,8 +140,9 @@ class CliSessions:
 
     def find(self, session: str) -> CliSession | None:
         """One session by its id; of several files with one id, the last active."""
-        path = self._by_id.get(session)
-        return None if path is None else self._listed_as(self._files[path])
+        # During a removal the id is still there while its file is not any more.
+        file = self._files.get(self._by_id.get(session, ""))
+        return None if file is None else self._listed_as(file)
 
     async def transcript(self, session: str) -> Transcript:
         """A session and its subagents, folded by the same reducer as the live stream.
