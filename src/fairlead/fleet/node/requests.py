@@ -56,6 +56,9 @@ PACKED_FROM = 8 * 1024
 MOST = 512
 """Questions that are being answered at the same time."""
 
+REPLIES = 4
+"""Askers of one question that get its answer, the last ones: two gateways may ask the same."""
+
 _intent = msgspec.json.Decoder(Intent)
 
 
@@ -82,6 +85,8 @@ class NodeRequests:
         self._devices = devices
         self.transfers = Transfers()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._replies: dict[tuple[str, bytes], list[str]] = {}
+        """Question that is being answered -> where the answer is waited for."""
         self._subscriptions: list[Subscription] = []
         self._questions: dict[str, Callable[[bytes], Awaitable[bytes]]] = {
             "open": self._open,
@@ -113,13 +118,30 @@ class NodeRequests:
         self.transfers.close()
 
     def _take(self, message: Message) -> None:
-        if message.reply is None or len(self._tasks) >= MOST:
-            return  # The gateway asks again.
-        task = asyncio.create_task(self._answer(message, message.reply))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if message.reply is None:
+            return
+        key = message.subject, message.payload
+        waiting = self._replies.get(key)
+        if waiting is not None:  # It was asked again, before it could be answered.
+            waiting.append(message.reply)
+            del waiting[:-REPLIES]
+        elif len(self._tasks) < MOST:  # Else the gateway asks again.
+            self._replies[key] = [message.reply]
+            task = asyncio.create_task(self._answer(message, key))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, message: Message, reply: str) -> None:
+    async def _answer(self, message: Message, key: tuple[str, bytes]) -> None:
+        try:
+            payload = await self._payload(message)
+        finally:
+            replies = self._replies.pop(key)
+        for reply in replies:
+            with contextlib.suppress(BusError):
+                await self._bus.publish(reply, payload)
+
+    async def _payload(self, message: Message) -> bytes:
+        """The answer to a question, whatever happens."""
         question = message.subject.rpartition(".")[2]
         handler = self._questions.get(question)
         if message.subject == subjects.do(self._node):
@@ -129,17 +151,15 @@ class NodeRequests:
                 raise Refusal(
                     "unsupported_message", f"This machine does not know the question {question!r}."
                 )
-            payload = await handler(message.payload)
+            return await handler(message.payload)
         except Refusal as refusal:
-            payload = encode(Answer(code=refusal.code, message=refusal.message))
+            return encode(Answer(code=refusal.code, message=refusal.message))
         except FairleadError as problem:
-            payload = encode(Answer(code="bad_message", message=str(problem)))
+            return encode(Answer(code="bad_message", message=str(problem)))
         except Exception:
             log.exception("the question %s cannot be answered", message.subject)
             text = "The machine failed because of an internal error. See its log."
-            payload = encode(Answer(code="internal", message=text))
-        with contextlib.suppress(BusError):
-            await self._bus.publish(reply, payload)
+            return encode(Answer(code="internal", message=text))
 
     # Documents
 
