@@ -34,7 +34,7 @@ export function pathsIn(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
   for (const word of text.split(/(\s+)/)) {
-    const [, before = "", name = "", after = ""] = word.length > LONGEST ? [] : (/^(["'([]*)(.*?)(["')\],;:.!?]*)$/s.exec(word) ?? []);
+    const { before, name, after } = word.length > LONGEST ? NO_NAME : withoutMarks(word);
     const file = name === "" ? null : namedFile(name);
     if (file === null || !(name.includes("/") ? /^(\.?\/|[^./]+\/|\.[^./]+\/)/.test(name) : file.line > 0)) {
       plain += word;
@@ -46,6 +46,19 @@ export function pathsIn(text: string): readonly TextPart[] {
   }
   if (plain) parts.push({ text: plain, file: null });
   return parts;
+}
+
+const NO_NAME = { before: "", name: "", after: "" };
+const OPENING = "\"'([";
+const CLOSING = "\"')],;:.!?";
+
+/** A word without the marks around it. Not by a pattern: one with `.*?` takes quadratic time. */
+function withoutMarks(word: string): { readonly before: string; readonly name: string; readonly after: string } {
+  let start = 0;
+  while (start < word.length && OPENING.includes(word[start]!)) start += 1;
+  let end = word.length;
+  while (end > start && CLOSING.includes(word[end - 1]!)) end -= 1;
+  return { before: word.slice(0, start), name: word.slice(start, end), after: word.slice(end) };
 }
 
 /** The address of a file of a session. */
