@@ -135,7 +135,7 @@ async def test_R2_a_route_that_is_not_in_the_guarded_table_does_not_exist(served
     ]
     assert len(api) >= 10
     for route in api:
-        assert route.endpoint.__qualname__ == "Api.guarded.<locals>.handle", route.path
+        assert route.endpoint.__qualname__ == "Guard.guarded.<locals>.handle", route.path
     others = {route.path for route in app._app.routes} - {route.path for route in api}
     assert others == {"/ws", "/bridge", "/", "/{name:path}"}
     source = (ROOT / "src/fairlead/server/app.py").read_text()
