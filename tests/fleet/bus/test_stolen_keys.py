@@ -1,4 +1,4 @@
-"""Whoever has the key of one machine cannot read or speak for another (docs/security.md)."""
+"""An attacker with the key of one machine cannot read or speak for another (docs/security.md)."""
 
 from __future__ import annotations
 

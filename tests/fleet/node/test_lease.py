@@ -123,7 +123,7 @@ async def test_N16_a_paused_holder_never_writes_after_the_next_one(
 async def _pause_often(
     ground: Ground, admin: NatsBus, key: NodeKey, pauses: int, chances: random.Random
 ) -> tuple[int, int, int]:
-    """Two processes with one key; whoever writes is paused until the other one has taken over."""
+    """Two processes with one key; the writing one is paused until the other one has taken over."""
     seed = ground.folder / f"{key.id}.key"
     seed.write_text(key.seed)
     subject = f"fl.log.{key.id}.s"

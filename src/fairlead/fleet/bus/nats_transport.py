@@ -1,7 +1,7 @@
 """How bytes reach a NATS server: over TLS, or over a WebSocket with TLS.
 
 Both replace a part of nats-py, for three reasons. Its TCP transport lets the server say, in plain
-text, whether to use TLS, so whoever controls the network can turn TLS off; here TLS comes first.
+text, whether to use TLS, so an attacker on the network can turn TLS off; here TLS comes first.
 Its WebSocket needs another library than the one that Fairlead has. And neither can be given up while
 its buffers are full.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
+from abc import abstractmethod
 from urllib.parse import ParseResult, urlsplit
 
 import websockets
@@ -28,18 +29,18 @@ DEFAULT_PORT = 4222
 class BusTransport(Transport):
     """A transport that is opened before nats-py gets it."""
 
+    @abstractmethod
     async def open(self) -> None:
         """Connect; raises `OSError`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def abort(self) -> None:
         """Give the connection up at once, whatever is unsent."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def buffered(self) -> int:
         """Bytes that the system has not taken yet."""
-        raise NotImplementedError
 
     async def connect(self, uri: ParseResult, buffer_size: int, connect_timeout: int) -> None:
         """It is connected already."""

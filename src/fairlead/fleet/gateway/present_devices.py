@@ -34,7 +34,7 @@ class PresentDevices:
         self._here: dict[str, set[str]] = {}
         """Device -> its sockets at this gateway."""
         self._others: dict[str, tuple[set[str], float]] = {}
-        """Gateway -> the devices connected to it, and when it said so."""
+        """Gateway -> the devices connected to it, and when that was received."""
         self._subscription: Subscription | None = None
         self._wake = asyncio.Event()
 

@@ -2,7 +2,7 @@
 
 Every node has an account of its own, all gateways share one, and only the account `STORE` has
 JetStream. An account sees nothing of another but what is exported to it. Lists of subjects within
-one account are not enough: whoever may read a record that it wrote can name any subject for the
+one account are not enough: a machine that may read a record that it wrote can name any subject for the
 answer, and the server sends the record there, also to `$JS.API.STREAM.DELETE.…` or to the subject
 of another machine (docs/decisions/0011). Across accounts an answer arrives in the account of the
 machine that asked. The lists of each user are a second fence.
