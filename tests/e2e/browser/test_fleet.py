@@ -88,7 +88,7 @@ async def test_U147_a_session_of_a_machine_that_is_away_is_read_and_not_answered
     page: Page = app.page
     await page.goto(f"{app.server.base}/s/{session}")
     await expect(page.get_by_role("button", name=re.compile("^Allow once"))).to_be_visible()
-    await expect(page.get_by_role("dialog")).to_contain_text("on node0-name")
+    await expect(page.get_by_role("dialog")).to_contain_text("Bash on node0-name")
     await node.stop()
     note = page.get_by_role("status").filter(has_text="node0-name")
     await expect(note).to_contain_text("You can answer when the machine is back", timeout=FEW_S)
