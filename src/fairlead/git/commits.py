@@ -74,7 +74,7 @@ class GitCommits(GitReader):
             [*options, "commit", "--quiet", "--file=-", "--cleanup=strip"],
             "commit",
             OUTPUT_BYTES,
-            given=message.encode("utf-8", "surrogateescape"),
+            stdin=message.encode("utf-8", "surrogateescape"),
             environment={**environment, "GIT_EDITOR": "false", "GIT_TERMINAL_PROMPT": "0"},
             gently=True,
         )

@@ -87,12 +87,12 @@ class GitIndex(GitReader):
         return patch
 
     async def _apply(self, patch: bytes, *how: str) -> None:
-        await self._write("apply", "--whitespace=nowarn", "--recount", *how, "-", given=patch)
+        await self._write("apply", "--whitespace=nowarn", "--recount", *how, "-", stdin=patch)
 
-    async def _write(self, command: str, *arguments: str, given: bytes | None = None) -> None:
+    async def _write(self, command: str, *arguments: str, stdin: bytes | None = None) -> None:
         options = [*FIXED, *filter_overrides(await self._configuration())]
         await self._run(
-            [*options, command, *arguments], command, OUTPUT_BYTES, given=given, gently=True
+            [*options, command, *arguments], command, OUTPUT_BYTES, stdin=stdin, gently=True
         )
 
     async def _refuse_filters(self, paths: Sequence[str]) -> None:

@@ -144,19 +144,21 @@ class GitReader:
         command: str,
         limit: int,
         *,
-        given: bytes | None = None,
+        stdin: bytes | None = None,
         environment: Mapping[str, str] | None = None,
         gently: bool = False,
     ) -> bytes:
-        """Run git; `given` is its standard input.
+        """Run git; `stdin` is its standard input.
 
         With `gently`, git is asked to end before it is killed, so that it removes its lock files.
         """
-        process = await self._start(arguments, command, given, environment)
+        process = await self._start(arguments, command, stdin, environment)
         try:
             async with asyncio.timeout(self._deadline_s):
                 output, errors, _ = await asyncio.gather(
-                    _read_up_to(process, limit), _read_some(process.stderr), _give(process, given)
+                    _read_up_to(process, limit),
+                    _read_some(process.stderr),
+                    _write_stdin(process, stdin),
                 )
                 code = 0 if len(output) > limit else await process.wait()
         except TimeoutError:
@@ -174,7 +176,7 @@ class GitReader:
         self,
         arguments: Sequence[str],
         command: str,
-        given: bytes | None,
+        stdin: bytes | None,
         environment: Mapping[str, str] | None,
     ) -> asyncio.subprocess.Process:
         repository, pipe = self.repository, asyncio.subprocess.PIPE
@@ -187,7 +189,7 @@ class GitReader:
                 *arguments,
                 cwd=repository.top,
                 env=_environment() if environment is None else environment,
-                stdin=asyncio.subprocess.DEVNULL if given is None else pipe,
+                stdin=asyncio.subprocess.DEVNULL if stdin is None else pipe,
                 stdout=pipe,
                 stderr=pipe,
                 start_new_session=True,
@@ -266,11 +268,11 @@ async def _read_some(stream: asyncio.StreamReader | None) -> str:
     return start.decode("utf-8", "replace").strip()[:ERROR_CHARS]
 
 
-async def _give(process: asyncio.subprocess.Process, given: bytes | None) -> None:
-    if given is None or process.stdin is None:
+async def _write_stdin(process: asyncio.subprocess.Process, stdin: bytes | None) -> None:
+    if stdin is None or process.stdin is None:
         return
     with contextlib.suppress(ConnectionError):  # git ended before it had read everything.
-        process.stdin.write(given)
+        process.stdin.write(stdin)
         await process.stdin.drain()
     process.stdin.close()
 

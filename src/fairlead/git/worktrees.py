@@ -82,21 +82,21 @@ class Commit:
 async def linked_worktrees(reader: GitReader) -> tuple[LinkedWorktree, ...]:
     """All working trees of a repository, the main one first."""
     printed = await reader.read("worktree", "list", "--porcelain", "-z")
-    found: list[LinkedWorktree] = []
+    worktrees: list[LinkedWorktree] = []
     for block in printed.decode("utf-8", "surrogateescape").split("\0\0"):
         fields = dict(line.partition(" ")[::2] for line in block.strip("\0").split("\0") if line)
         if "worktree" in fields and "bare" not in fields:
             branch = fields.get("branch", "").removeprefix("refs/heads/") or None
-            found.append(
+            worktrees.append(
                 LinkedWorktree(
                     path=fields["worktree"],
                     branch=branch,
                     commit=fields.get("HEAD", ""),
-                    main=not found,
+                    main=not worktrees,
                     gone="prunable" in fields,
                 )
             )
-    return tuple(found)
+    return tuple(worktrees)
 
 
 async def add_worktree(reader: GitReader, path: Path, branch: str, base: str) -> None:

@@ -136,9 +136,9 @@ def initialize_fields(
         fields["hooks"] = dict(hooks)
     if sdk_mcp_servers:
         fields["sdkMcpServers"] = list(sdk_mcp_servers)
-    taken = RESERVED.union(entry.name for entry in INITIALIZE_FIELDS)
+    owned = RESERVED.union(entry.name for entry in INITIALIZE_FIELDS)
     for name, value in options.extra_initialize.items():
-        if name in taken:
+        if name in owned:
             raise OptionError("extra_initialize", f"{name!r} belongs to another option.")
         fields[name] = value
     return fields

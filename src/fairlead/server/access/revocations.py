@@ -103,8 +103,8 @@ class Revocations:
         at = self._unstored.setdefault(device, self._clock())
         storing = asyncio.create_task(self._store_one(device, at))
         await asyncio.wait([storing], timeout=ANSWER_S)
-        if storing.done() and (found := storing.result()) is not None:
-            return Revoked(found=found, stored=True, durable=True)
+        if storing.done() and (existed := storing.result()) is not None:
+            return Revoked(found=existed, stored=True, durable=True)
         durable = self._file is not None and await asyncio.to_thread(self._file.add, device, at)
         if not durable:
             log.warning("the revocation of device %s is in memory only", device)
@@ -116,11 +116,11 @@ class Revocations:
     async def _store_one(self, device: str, at: float) -> bool | None:
         """Whether there was such a device; None if the store is unavailable."""
         try:
-            found = await self._store.revoke_device(device, at)
+            existed = await self._store.revoke_device(device, at)
         except StoreUnavailable:
             return None
         self._unstored.pop(device, None)
-        return found
+        return existed
 
     def _retry_soon(self) -> None:
         if self._retrying is None or self._retrying.done():

@@ -298,10 +298,13 @@ async def _listed(
 async def _free_name(reader: GitReader, trees: Sequence[LinkedWorktree], wish: str) -> str:
     """A name for branch and folder that neither has yet."""
     plain = re.sub(r"[^a-z0-9]+", "-", wish.lower())[:NAME_CHARS].strip("-") or "session"
-    taken = {Path(tree.path).name for tree in trees}
+    folder_names = {Path(tree.path).name for tree in trees}
     for number in range(1, 1_000):
         name = plain if number == 1 else f"{plain}-{number}"
-        if name not in taken and await reader.commit_of(f"refs/heads/fairlead/{name}") is None:
+        if (
+            name not in folder_names
+            and await reader.commit_of(f"refs/heads/fairlead/{name}") is None
+        ):
             return name
     raise Refusal("conflict", f"There are too many branches named {plain!r}. Choose another name.")
 

@@ -68,10 +68,10 @@ class Checkpoints:
         """Store the current state of a session."""
         if session.id in self._busy:
             return
-        seq, taken = session.seq, session.transcript.checkpoint()
+        seq, checkpoint = session.seq, session.transcript.checkpoint()
         self._busy.add(session.id)
         try:
-            parts = await asyncio.to_thread(_written, taken)
+            parts = await asyncio.to_thread(_written, checkpoint)
             snapshot = StoredSnapshot(seq=seq, version=code_version(), parts=parts)
             await self._store.keep_snapshot(session.id, snapshot)
         except (StoreUnavailable, Unreadable) as problem:
@@ -90,5 +90,5 @@ class Checkpoints:
         self._kept.pop(session.id, None)
 
 
-def _written(taken: Checkpoint) -> tuple[bytes, ...]:
-    return tuple(taken.parts())
+def _written(checkpoint: Checkpoint) -> tuple[bytes, ...]:
+    return tuple(checkpoint.parts())

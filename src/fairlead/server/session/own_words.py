@@ -1,8 +1,8 @@
-"""Which answers hold words of the client's own: these reach the model as the user's.
+"""Checks of the free text in an answer, which reaches the model as text of the user.
 
-Somebody who may answer but not send prompts (an approver) chooses among what was offered; a text
-of its own in a denial, a plan's feedback, an answer or a form would be a prompt by another way.
-Pure.
+A device with the approver role may choose among the offered answers, but it may not send prompts.
+Free text in a denial, in feedback on a plan, in an answer or in a form would be a prompt in another
+form, so these functions refuse it. Pure.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ def check_message(role: str, message: str) -> None:
         require(role, NEEDED, "Free text in an answer")
 
 
-def check_answers(role: str, asked: QuestionRequest, intent: AnswerQuestions) -> None:
+def check_answers(role: str, request: QuestionRequest, intent: AnswerQuestions) -> None:
     """Refuse answers that were not offered, and remarks."""
     offered = {
-        question.text: {choice.label for choice in question.choices} for question in asked.questions
+        question.text: {choice.label for choice in question.choices}
+        for question in request.questions
     }
-    several = {question.text for question in asked.questions if question.multi_select}
+    several = {question.text for question in request.questions if question.multi_select}
     if any(intent.notes.values()):
         require(role, NEEDED, "A comment on an answer")
     for text, answer in (intent.answers or {}).items():

@@ -113,10 +113,10 @@ def rule_questions(
     if intent.answers is None:
         declined = Deny("The user did not want to answer these questions.")
         return Ruling(decision=declined, name="declined", denies=True)
-    asked = QuestionRequest.of(request)
-    check_answers(role, asked, intent)
+    question_request = QuestionRequest.of(request)
+    check_answers(role, question_request, intent)
     try:
-        decision = Answers(intent.answers, intent.notes).decide(asked)
+        decision = Answers(intent.answers, intent.notes).decide(question_request)
     except UsageError as problem:
         raise Refusal("bad_message", str(problem)) from None
     return Ruling(decision=decision, name="answered", details={"answers": intent.answers})

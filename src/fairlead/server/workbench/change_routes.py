@@ -122,13 +122,15 @@ class ChangeRoutes:
 
     async def _changes(self, request: Request) -> Response:
         session = request.path_params["session"]
-        given = request.query_params
+        parameters = request.query_params
         async with self._slot():
             work = await self._work(session)
             if work is None:
                 return json_answer(ChangesAnswer(repository=False))
             start = await self._start_commit(work.reader, session)
-            base = await _base(work.reader, given.get("since", "start"), given.get("branch"), start)
+            base = await _base(
+                work.reader, parameters.get("since", "start"), parameters.get("branch"), start
+            )
             changes = await changes_since(work.reader, base, work.files, below=work.below)
             changes = await asyncio.to_thread(work.shown, changes)
             names = await branches(work.reader)
@@ -151,14 +153,14 @@ class ChangeRoutes:
         return json_answer(answer)
 
     async def _patch(self, request: Request) -> Response:
-        given = request.query_params
-        path, old = path_of_id(given.get("file", "")), path_of_id(given.get("old", ""))
+        parameters = request.query_params
+        path, old = path_of_id(parameters.get("file", "")), path_of_id(parameters.get("old", ""))
         if not path:
             raise Refusal("not_found", "File not found.")
         file = ChangedFile(
             path=path,
             old_path=old or None,
-            kind="untracked" if given.get("untracked") == "1" else "modified",
+            kind="untracked" if parameters.get("untracked") == "1" else "modified",
         )
         async with self._slot():
             work = await self._work(request.path_params["session"])
@@ -166,15 +168,15 @@ class ChangeRoutes:
                 raise Refusal("not_found", "The session's folder is not in a git repository.")
             if not work.shows(path):
                 raise Refusal("not_found", "File not found in the session's folder.")
-            base = object_id(given.get("base", ""))
+            base = object_id(parameters.get("base", ""))
             patch = await file_patch(
                 work.reader,
                 base,
                 file,
                 work.files,
-                context=_number(given.get("context"), 3, 1_000_000),
-                most_lines=_number(given.get("lines"), 3_000, MOST_LINES),
-                large=given.get("large") == "1",
+                context=_number(parameters.get("context"), 3, 1_000_000),
+                most_lines=_number(parameters.get("lines"), 3_000, MOST_LINES),
+                large=parameters.get("large") == "1",
             )
         return json_answer(PatchAnswer.of(patch))
 

@@ -96,24 +96,29 @@ class ContentRoutes:
         )
 
     async def _content(self, request: Request) -> Response:
-        given = request.query_params
+        parameters = request.query_params
         files = session_files(self._registry, request.path_params["session"])
-        first = max(1, _number(given.get("from"), 1))
-        count = min(max(1, _number(given.get("lines"), LINES)), MOST_LINES)
+        first = max(1, _number(parameters.get("from"), 1))
+        count = min(max(1, _number(parameters.get("lines"), LINES)), MOST_LINES)
         async with self._slots:
             answer = await asyncio.to_thread(
-                _read, files, given.get("tree", "repository"), given.get("file", ""), first, count
+                _read,
+                files,
+                parameters.get("tree", "repository"),
+                parameters.get("file", ""),
+                first,
+                count,
             )
         return json_answer(answer)
 
     async def _image(self, request: Request) -> Response:
-        given = request.query_params
+        parameters = request.query_params
         files = session_files(self._registry, request.path_params["session"])
-        tree, file = given.get("tree", "repository"), given.get("file", "")
+        tree, file = parameters.get("tree", "repository"), parameters.get("file", "")
         async with self._slots:
             path = await asyncio.to_thread(files.absolute, tree, file)
-            if given.get("base"):
-                content = await _committed(files, given["base"], file)
+            if parameters.get("base"):
+                content = await _committed(files, parameters["base"], file)
             else:
                 content = await asyncio.to_thread(files.read, path, MOST_BYTES + 1)
         if content is None or len(content) > MOST_BYTES:

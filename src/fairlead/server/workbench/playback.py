@@ -118,8 +118,12 @@ class PlaybackRoutes:
 
     async def _frames(self, request: Request) -> Response:
         session, device = request.path_params["session"], request.state.device
-        given = request.query_params.get("after", "0")
-        after = int(given) if given.isascii() and given.isdigit() and len(given) < 12 else 0
+        parameter = request.query_params.get("after", "0")
+        after = (
+            int(parameter)
+            if parameter.isascii() and parameter.isdigit() and len(parameter) < 12
+            else 0
+        )
         try:
             body = await self._page(device, session, after)
         except StoreUnavailable as problem:

@@ -46,68 +46,68 @@ def on_response(fold: Fold, message: ControlResponse) -> None:
         pending.rearm(fold, body.pending_elicitation_requests)
 
 
-def _initialize(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _initialize(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     session.take_initialized(fold, answer)
     state = plain.text(answer.get("session_state"))
     if state:
         fold.memory.cli_state = state
 
 
-def _mode(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
-    mode = plain.text(answer.get("mode")) or plain.text(asked.get("mode"))
+def _mode(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
+    mode = plain.text(answer.get("mode")) or plain.text(request.get("mode"))
     if mode:
         fold.put("session", permission_mode=mode)
 
 
-def _model(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _model(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     # Old CLIs accept any name, aliases included, and do not report it; the next init does.
-    model = plain.text(answer.get("model")) or plain.text(asked.get("model"))
+    model = plain.text(answer.get("model")) or plain.text(request.get("model"))
     if model:
         fold.put("session", model=model)
 
 
-def _title(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
-    title = plain.text(answer.get("title")) or plain.text(asked.get("title"))
+def _title(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
+    title = plain.text(answer.get("title")) or plain.text(request.get("title"))
     if title:
         fold.put("session", title=title)
 
 
-def _context_usage(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _context_usage(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     context.take_answer(fold, answer)
 
 
-def _settings(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _settings(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     effort = plain.text(plain.mapping(answer.get("applied")).get("effort"))
     if effort:
         fold.put("session", effort=effort)
 
 
-def _mcp_status(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _mcp_status(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     session.take_mcp_servers(fold, answer.get("mcpServers"))
 
 
-def _models(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _models(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     fold.put("session", models=tuple(plain.rows(answer.get("models"))))
 
 
-def _reloaded(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _reloaded(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     session.take_reloaded(fold, answer)
 
 
-def _cwd(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
-    cwd = plain.text(plain.field_of(answer, "cwd", "path")) or plain.text(asked.get("path"))
+def _cwd(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
+    cwd = plain.text(plain.field_of(answer, "cwd", "path")) or plain.text(request.get("path"))
     if cwd and answer.get("status") != "needs_trust":  # 2.1.325 asks first for a new folder.
         fold.put("session", cwd=cwd)
 
 
-def _interrupt(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _interrupt(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     for uuid in plain.strings(answer.get("cancelled")):
         queue.cancel(fold, uuid)
 
 
-def _cancel_message(fold: Fold, asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def _cancel_message(fold: Fold, request: dict[str, Any], answer: dict[str, Any]) -> None:
     if answer.get("cancelled") is True:
-        queue.cancel(fold, plain.text(asked.get("message_uuid")))
+        queue.cancel(fold, plain.text(request.get("message_uuid")))
 
 
 _ANSWERS: dict[str, Callable[[Fold, dict[str, Any], dict[str, Any]], None]] = {

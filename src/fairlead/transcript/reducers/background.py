@@ -87,8 +87,8 @@ def on_started(fold: Fold, message: TaskStarted) -> None:
     backgrounded = message.is_backgrounded
     if backgrounded is None:
         # 2.1.120 and 2.1.220 do not say; the call itself does.
-        asked = None if item is None else plain.field_of(item.input, "run_in_background")
-        backgrounded = item is None or asked is True
+        requested = None if item is None else plain.field_of(item.input, "run_in_background")
+        backgrounded = item is None or requested is True
     _ensure(fold, message.task_id)
     _note_run(fold, message.task_id, message.run_id)
     fold.set(
@@ -221,9 +221,9 @@ def _note_run(fold: Fold, task_id: str, run: str | None) -> None:
 
 def _exit_code(summary: str) -> int | None:
     """The number in `… failed with exit code 3`, the only place where the CLI reports it."""
-    _, found, rest = summary.rpartition("exit code ")
+    _, separator, rest = summary.rpartition("exit code ")
     digits = rest.rstrip(").")
-    return int(digits) if found and digits.isdecimal() and len(digits) < 6 else None
+    return int(digits) if separator and digits.isdecimal() and len(digits) < 6 else None
 
 
 def _link(fold: Fold, item: ToolItem, task_id: str, backgrounded: bool) -> None:

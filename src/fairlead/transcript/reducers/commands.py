@@ -86,9 +86,9 @@ def _show(
     command: str = "",
     args: str = "",
 ) -> str:
-    asked = _command(fold)
-    if asked is not None:
-        command, args = asked
+    requested = _command(fold)
+    if requested is not None:
+        command, args = requested
     item_id = fold.unused(uuid) if uuid else fold.number("command")
     fold.show(
         CommandItem(

@@ -49,7 +49,7 @@ def take_tool_result(fold: Fold, item: ToolItem) -> None:
     )
 
 
-def _lines(name: str, reported: dict[str, Any], asked: dict[str, Any]) -> tuple[int, int]:
+def _lines(name: str, reported: dict[str, Any], tool_input: dict[str, Any]) -> tuple[int, int]:
     hunks = plain.rows(reported.get("structuredPatch"))
     if hunks:
         lines = [line for hunk in hunks for line in plain.strings(hunk.get("lines"))]
@@ -57,13 +57,18 @@ def _lines(name: str, reported: dict[str, Any], asked: dict[str, Any]) -> tuple[
     if name == "Write":
         if reported.get("type") == "update":
             return 0, 0
-        return _count(plain.text(plain.field_of(reported, "content") or asked.get("content"))), 0
+        return _count(
+            plain.text(plain.field_of(reported, "content") or tool_input.get("content"))
+        ), 0
     if name == "NotebookEdit":
-        new, old = reported.get("new_source") or asked.get("new_source"), reported.get("old_source")
+        new, old = (
+            reported.get("new_source") or tool_input.get("new_source"),
+            reported.get("old_source"),
+        )
         return _count(plain.text(new)), _count(plain.text(old))
     if reported:
         return 0, 0
-    edits = plain.rows(asked.get("edits")) or [asked]
+    edits = plain.rows(tool_input.get("edits")) or [tool_input]
     added = sum(_count(plain.text(edit.get("new_string"))) for edit in edits)
     return added, sum(_count(plain.text(edit.get("old_string"))) for edit in edits)
 

@@ -248,12 +248,12 @@ def _ask_for_tool(fold: Fold, request_id: str, request: CanUseTool) -> None:
     )
 
 
-def _ask_rule(given: Any) -> dict[str, Any] | None:
+def _ask_rule(reported: Any) -> dict[str, Any] | None:
     """The rule if it names a tool, without fields that are not texts."""
     rule = {
         name: value
         for name in ("source", "tool_name", "rule_content")
-        if isinstance(value := plain.mapping(given).get(name), str)
+        if isinstance(value := plain.mapping(reported).get(name), str)
     }
     return rule if rule.get("tool_name") else None
 
@@ -321,8 +321,8 @@ def _decide(fold: Fold, request: Pending, response: dict[str, Any]) -> None:
     if item is None:
         return
     behavior = plain.text(response.get("behavior")) or "invalid"
-    given = response.get("updatedInput")
-    edited = bool(given) and given != request.input
+    updated_input = response.get("updatedInput")
+    edited = bool(updated_input) and updated_input != request.input
     decision = {
         "behavior": behavior,
         "source": "user",
@@ -336,7 +336,9 @@ def _decide(fold: Fold, request: Pending, response: dict[str, Any]) -> None:
     if edited and behavior == "allow" and request.kind != "question":
         # The call runs with what the person made of it (rec 2.1.325/perm_edit_changed); answers
         # to a question are no other input.
-        fold.set("items", item.id, input=given, decision={**decision, "asked": request.input})
+        fold.set(
+            "items", item.id, input=updated_input, decision={**decision, "asked": request.input}
+        )
     else:
         fold.set("items", item.id, decision=decision)
     _go_on(fold, request.tool)

@@ -23,8 +23,8 @@ def take_tool_result(fold: Fold, item: ToolItem) -> None:
         take(fold, plain.mapping(item.input), plain.mapping(item.structured))
 
 
-def _todo_write(fold: Fold, asked: dict[str, Any], result: dict[str, Any]) -> None:
-    todos = plain.rows(asked.get("todos")) or plain.rows(result.get("newTodos"))
+def _todo_write(fold: Fold, tool_input: dict[str, Any], result: dict[str, Any]) -> None:
+    todos = plain.rows(tool_input.get("todos")) or plain.rows(result.get("newTodos"))
     fold.replace(
         "tasks",
         tuple(
@@ -40,28 +40,28 @@ def _todo_write(fold: Fold, asked: dict[str, Any], result: dict[str, Any]) -> No
     )
 
 
-def _task_create(fold: Fold, asked: dict[str, Any], result: dict[str, Any]) -> None:
+def _task_create(fold: Fold, tool_input: dict[str, Any], result: dict[str, Any]) -> None:
     created = plain.mapping(result.get("task"))
     task = _known_or_new(fold, created)
     if task is not None:
-        fold.set("tasks", task, **_fields({**asked, **created}))
+        fold.set("tasks", task, **_fields({**tool_input, **created}))
 
 
-def _task_update(fold: Fold, asked: dict[str, Any], result: dict[str, Any]) -> None:
-    task = fold.get("tasks", plain.text(plain.field_of(asked, "taskId")))
+def _task_update(fold: Fold, tool_input: dict[str, Any], result: dict[str, Any]) -> None:
+    task = fold.get("tasks", plain.text(plain.field_of(tool_input, "taskId")))
     if task is None or result.get("success") is False:
         return
-    if asked.get("status") == "deleted":
+    if tool_input.get("status") == "deleted":
         fold.remove("tasks", task.id)
         return
-    fold.set("tasks", task.id, **_fields(asked))
-    for other in plain.strings(asked.get("addBlocks")):
+    fold.set("tasks", task.id, **_fields(tool_input))
+    for other in plain.strings(tool_input.get("addBlocks")):
         _depend(fold, blocker=task.id, blocked=other)
-    for other in plain.strings(asked.get("addBlockedBy")):
+    for other in plain.strings(tool_input.get("addBlockedBy")):
         _depend(fold, blocker=other, blocked=task.id)
 
 
-def _task_list(fold: Fold, asked: dict[str, Any], result: dict[str, Any]) -> None:
+def _task_list(fold: Fold, tool_input: dict[str, Any], result: dict[str, Any]) -> None:
     listed = plain.rows(result.get("tasks"))
     if not isinstance(result.get("tasks"), list):
         return
@@ -70,10 +70,10 @@ def _task_list(fold: Fold, asked: dict[str, Any], result: dict[str, Any]) -> Non
         if task_id not in names:
             fold.remove("tasks", task_id)
     for task in listed:
-        _task_get(fold, asked, {"task": task})
+        _task_get(fold, tool_input, {"task": task})
 
 
-def _task_get(fold: Fold, asked: dict[str, Any], result: dict[str, Any]) -> None:
+def _task_get(fold: Fold, tool_input: dict[str, Any], result: dict[str, Any]) -> None:
     reported = plain.mapping(result.get("task"))
     task = _known_or_new(fold, reported)
     if task is not None:

@@ -157,9 +157,9 @@ class Fold:
 
     def unused(self, wanted: str, to: str = "items") -> str:
         """This id, or a derived id if a row with this id exists."""
-        taken = self.document.rows[to]
+        rows = self.document.rows[to]
         chosen, n = wanted, 2
-        while chosen in taken:
+        while chosen in rows:
             chosen, n = f"{wanted}~{n}", n + 1
         return chosen
 
