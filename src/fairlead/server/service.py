@@ -15,6 +15,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -55,6 +56,7 @@ from fairlead.server.schedules.schedules import Schedules
 from fairlead.server.sockets.connections import SocketConnections
 from fairlead.server.sockets.sockets import Sockets
 from fairlead.server.store_opening import opened_store
+from fairlead.server.terminal.channel import TerminalChannel
 from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.server.web_server import (
     Address,
@@ -90,6 +92,8 @@ class Service(WebServer):
     notices: Notices
     budgets: Budgets
     schedules: Schedules
+    terminals: TerminalRegistry | None
+    """Set if owners may open terminals."""
 
     def launch_link(self, role: str = "owner", user: int | None = None) -> str:
         """The address with a one-time code in its fragment, which browsers send to no server.
@@ -189,7 +193,7 @@ async def open_service(
             limits,
             version=version("fairlead"),
             agent=agent,
-            terminals=terminals,
+            terminals=None if terminals is None else partial(TerminalChannel, terminals),
         )
         bridge = Bridge(registry, devices, connections, limits)
         library = ServerLibrary(registry, store, lambda: sockets.count)
@@ -245,6 +249,7 @@ async def open_service(
             notices=notices,
             budgets=budgets,
             schedules=schedules,
+            terminals=terminals,
             _server=server_of(app, address, limits),
             _listeners=listeners,
         )

@@ -304,6 +304,7 @@ class Directory:
                 {each.name: each for server in servers for each in server.profiles}.values()
             ),
             continue_at_reset=first.continue_at_reset,
+            terminal=any(server.terminal for server in servers),
         )
 
 

@@ -31,6 +31,7 @@ from fairlead.fleet.gateway.nodes_watch import NodesWatch
 from fairlead.fleet.gateway.people import FleetPeople, device_secret
 from fairlead.fleet.gateway.present_devices import PresentDevices
 from fairlead.fleet.gateway.replica_documents import ReplicaDocuments
+from fairlead.fleet.gateway.terminals import FleetTerminals
 from fairlead.fleet.gateway.uploads import GatewayUploads
 from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.devices import DeviceRegistry
@@ -129,8 +130,16 @@ async def open_gateway(
         documents.replica = replicas.offer
         connections = SocketConnections(documents, devices, limits)
         _connect_devices(devices, people, presence, connections)
+        terminals = FleetTerminals(bus, client, directory.owner)
+        stack.push_async_callback(terminals.close)
         sockets = Sockets(
-            documents, devices, connections, limits, version=version("fairlead"), agent="fleet"
+            documents,
+            devices,
+            connections,
+            limits,
+            version=version("fairlead"),
+            agent="fleet",
+            terminals=terminals.open,
         )
         api = FleetApi(
             devices,

@@ -13,18 +13,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from fairlead.fleet.gateway.names import name_of, split_name
 from fairlead.server.protocol.intent import BaseIntent
 from fairlead.server.protocol.intents import ContinueAtResetByDefault
 from fairlead.server.protocol.terminal_intents import CloseTerminal, OpenTerminal
 from fairlead.server.refusal import Refusal
 
-__all__ = ["Routed", "merged_result", "routed", "sparse"]
+__all__ = ["Routed", "merged_result", "routed", "sparse", "terminal_owner"]
 
 Owner = Callable[[str], tuple[str, str] | None]
-
-NO_TERMINALS = (
-    "Terminals cannot be used through a gateway yet. Open this session at its own machine."
-)
 
 
 class Routed(Struct, frozen=True):
@@ -41,8 +38,9 @@ def routed(intent: BaseIntent, node: str, owner: Owner, here: list[str]) -> list
 
     `node` is the machine that the client chose for an intent that names no session.
     """
-    if isinstance(intent, OpenTerminal | CloseTerminal):
-        raise Refusal("unavailable", NO_TERMINALS)
+    if isinstance(intent, CloseTerminal):
+        machine, own = terminal_owner(intent.terminal)
+        return [Routed(machine, structs.replace(intent, terminal=own), {})]
     if isinstance(intent, ContinueAtResetByDefault):
         return [Routed(node, intent, {}) for node in here]
     fields = type(intent).__struct_fields__
@@ -55,6 +53,14 @@ def routed(intent: BaseIntent, node: str, owner: Owner, here: list[str]) -> list
     if own != session:
         intent = structs.replace(intent, session=own)
     return [Routed(machine, intent, {own: session})]
+
+
+def terminal_owner(name: str) -> tuple[str, str]:
+    """The machine of a terminal, and its id there."""
+    found = split_name(name)
+    if found is None:
+        raise Refusal("not_found", "This terminal was closed.")
+    return found
 
 
 def _divided(intent: BaseIntent, sessions: tuple[str, ...], owner: Owner) -> list[Routed]:
@@ -94,6 +100,8 @@ def merged_result(results: list[tuple[Routed, dict[str, Any]]]) -> dict[str, Any
     """The results of all parts as one: lists are joined, sessions have their names at the gateway."""
     merged: dict[str, Any] = {}
     for part, result in results:
+        if isinstance(part.intent, OpenTerminal) and "terminal" in result:
+            result = {**result, "terminal": name_of(part.node, str(result["terminal"]), "cli")}
         for key, value in _renamed(result, part.names).items():
             if isinstance(value, list) and isinstance(merged.get(key), list):
                 merged[key] = [*merged[key], *value]

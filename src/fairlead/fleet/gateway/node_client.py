@@ -32,6 +32,8 @@ from fairlead.fleet.protocol.envelopes import (
     PageAsk,
     PageBody,
     PieceAsk,
+    TerminalAnswer,
+    TerminalAsk,
     decode,
     decode_body,
     encode,
@@ -118,6 +120,13 @@ class NodeClient:
         answer, content = decode_body(payload, Answer)
         _check(answer)
         return msgspec.json.decode(content, type=int)
+
+    async def terminal(self, node: str, ask: TerminalAsk) -> TerminalAnswer:
+        """Hand messages about terminals to a node: once, however often they have to be sent."""
+        payload = await self._request(subjects.ask(node, "terminal"), node, encode(ask), DOCUMENT_S)
+        answer, content = decode_body(payload, Answer)
+        _check(answer)
+        return msgspec.json.decode(content, type=TerminalAnswer)
 
     async def http(self, node: str, ask: HttpAsk, body: AsyncIterator[bytes]) -> HttpResponse:
         """Have an HTTP request carried out; `ask` gets its transfer here."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 
 from fairlead.fleet.bus.bus import Bus, BusError, Entry, Message, Subscription
 from fairlead.fleet.protocol import subjects
@@ -37,6 +38,8 @@ class KnownDevices:
         self._cut: set[str] = set()
         """Revoked since the start; a late entry of the bucket does not bring them back."""
         self._subscriptions: list[Subscription] = []
+        self.on_revoked: list[Callable[[str], None]] = []
+        """Called with the id of a device that was revoked."""
 
     async def start(self) -> None:
         """Begin to listen."""
@@ -87,9 +90,17 @@ class KnownDevices:
         person = decode_person(entry.value)
         if person is not None and person.id == entry.key and person.role in ROLES:
             self._people[person.id] = person
+            if person.revoked is not None:
+                self._revoke(person.id)
 
     def _on_cut(self, message: Message) -> None:
-        self._cut.add(message.subject.rpartition(".")[2])
+        self._revoke(message.subject.rpartition(".")[2])
+
+    def _revoke(self, device: str) -> None:
+        if device not in self._cut:
+            self._cut.add(device)
+            for handler in self.on_revoked:
+                handler(device)
 
 
 def _is_token(text: str) -> bool:

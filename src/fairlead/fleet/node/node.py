@@ -24,6 +24,7 @@ from fairlead.fleet.node.known_devices import KnownDevices
 from fairlead.fleet.node.log_copies import LogCopies
 from fairlead.fleet.node.requests import NodeRequests
 from fairlead.fleet.node.speaker import Speaker
+from fairlead.fleet.node.terminal_channels import TerminalChannels
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.envelopes import Answer, DrainAsk, decode, encode
 from fairlead.server.service import Service
@@ -127,6 +128,9 @@ async def open_node(
             return encode(Answer())
 
         requests.add("drain", drain)
+        channels = TerminalChannels(bus, node_id, service.terminals, devices)
+        requests.add("terminal", channels.answer)
+        stack.callback(channels.close)
         yield node
 
 

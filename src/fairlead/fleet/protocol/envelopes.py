@@ -42,6 +42,8 @@ __all__ = [
     "PieceAsk",
     "Place",
     "Present",
+    "TerminalAnswer",
+    "TerminalAsk",
     "UnreadableEnvelope",
     "decode",
     "decode_body",
@@ -189,6 +191,22 @@ class LastIntentAsk(Envelope, frozen=True, kw_only=True):
     client: str
 
 
+class TerminalAsk(Envelope, frozen=True, kw_only=True):
+    """Messages of one client about terminals; the answer's body is a `TerminalAnswer`.
+
+    What the node sends to the client is published to `subjects.terminal`. A channel ends if nothing
+    is asked for a while, so a gateway asks without messages meanwhile.
+    """
+
+    channel: str
+    """Chosen by the gateway, for one client."""
+    device: str
+    n: int
+    """Counts the questions of a channel from 1, so that a repeated one types nothing twice."""
+    messages: tuple[msgspec.Raw, ...] = ()
+    close: bool = False
+
+
 class HttpAsk(Envelope, frozen=True, kw_only=True):
     """An HTTP request of a device. Its body begins in this message."""
 
@@ -232,6 +250,17 @@ class Answer(Envelope, frozen=True, kw_only=True):
     status: int = 0
     headers: tuple[tuple[str, str], ...] = ()
     """Of an HTTP response."""
+
+
+class TerminalAnswer(Struct, frozen=True, kw_only=True):
+    """What a channel has sent; a gateway that got less attaches again."""
+
+    problems: tuple[tuple[str, str], ...] = ()
+    """The codes and messages of refusals."""
+    sent: dict[str, int] = field(default_factory=dict)
+    """Terminal -> the offset up to which its output was sent."""
+    terminals: msgspec.Raw = msgspec.Raw(b"null")
+    """The list of the terminals of the session that the client wants to know."""
 
 
 class DocumentBody(Struct, frozen=True, kw_only=True):

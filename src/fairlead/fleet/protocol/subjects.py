@@ -25,6 +25,7 @@ __all__ = [
     "log",
     "matches",
     "present",
+    "terminal",
 ]
 
 BUCKETS = ("people", "access", "nodes", "lease", "rows", "owners", "clients")
@@ -56,6 +57,11 @@ def live(node: str, session: str) -> str:
     return f"fl.live.{check_token(node)}.{check_token(session)}"
 
 
+def terminal(node: str, channel: str) -> str:
+    """Output of terminals for one client, from the node; `channel` is chosen by the gateway."""
+    return live(node, f"terminal-{channel}")
+
+
 def lobby(node: str) -> str:
     """Numbered changes of a node's lobby."""
     return f"fl.lobby.{check_token(node)}"
@@ -72,7 +78,7 @@ def do(node: str) -> str:
 
 
 def ask(node: str, question: str) -> str:
-    """A question to a node: `open`, `page`, `http`, `piece`, `follow` or `search`."""
+    """A question to a node: `open`, `page`, `http`, `piece`, `follow`, `last`, `terminal` or `drain`."""
     return f"fl.ask.{check_token(node)}.{check_token(question)}"
 
 

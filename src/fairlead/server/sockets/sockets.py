@@ -34,13 +34,12 @@ from fairlead.server.protocol.messages import (
     SendIntent,
     Welcome,
 )
-from fairlead.server.protocol.terminal_messages import TerminalMessage, TerminalOutput, Terminals
+from fairlead.server.protocol.terminal_messages import TerminalMessage
 from fairlead.server.refusal import Refusal
 from fairlead.server.sockets.client_socket import ClientSocket
 from fairlead.server.sockets.connections import SocketConnections
 from fairlead.server.sockets.handshake import Authenticator, Handshake
-from fairlead.server.terminal.channel import NOT_OFFERED, TerminalChannel
-from fairlead.server.terminal.terminals import TerminalRegistry
+from fairlead.server.terminal.channel import NOT_OFFERED, Channel, OpenChannel, ToClient
 from fairlead.store.tables.devices import Device
 
 __all__ = ["DocumentServer", "Sockets"]
@@ -86,8 +85,9 @@ class Sockets:
         *,
         version: str,
         agent: str,
-        terminals: TerminalRegistry | None = None,
+        terminals: OpenChannel | None = None,
     ) -> None:
+        """`terminals` opens the channel of a socket for terminals."""
         self._documents = documents
         self._connections = connections
         self._limits = limits
@@ -168,7 +168,7 @@ class Sockets:
     async def _receive(
         self,
         socket: ClientSocket,
-        channel: TerminalChannel | None,
+        channel: Channel | None,
         raw: bytes,
         acting: set[asyncio.Task[None]],
     ) -> None:
@@ -205,18 +205,18 @@ class Sockets:
         else:
             socket.send([Problem(code="bad_message", message="This socket already sent hello.")])
 
-    def _channel(self, socket: ClientSocket) -> TerminalChannel | None:
+    def _channel(self, socket: ClientSocket) -> Channel | None:
         if self._terminals is None:
             return None
 
-        def send(message: TerminalOutput | Terminals) -> None:
+        def send(message: ToClient) -> None:
             if not socket.over.is_set():  # A revoked device gets nothing any more.
                 socket.send([message])
 
-        return TerminalChannel(self._terminals, socket.id, socket.device, send)
+        return self._terminals(socket.id, socket.device, send)
 
     def _handle_terminal(
-        self, socket: ClientSocket, channel: TerminalChannel | None, message: TerminalMessage
+        self, socket: ClientSocket, channel: Channel | None, message: TerminalMessage
     ) -> None:
         try:
             if channel is None:

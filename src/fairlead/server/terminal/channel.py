@@ -1,10 +1,16 @@
-"""The messages of one socket about terminals. Only owners may send them."""
+"""The messages of one socket about terminals. Only owners may send them.
+
+`TerminalChannel` handles them for the terminals of this server; the gateway of a fleet has a channel
+of its own, which passes them on (`Channel`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from fairlead.server.access.roles import require
+from fairlead.server.protocol.messages import Problem
 from fairlead.server.protocol.terminal_messages import (
     TerminalAck,
     TerminalAttach,
@@ -21,9 +27,26 @@ from fairlead.server.refusal import Refusal
 from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.store.tables.devices import Device
 
-__all__ = ["NOT_OFFERED", "TerminalChannel"]
+__all__ = ["NOT_OFFERED", "Channel", "OpenChannel", "TerminalChannel", "ToClient"]
 
 NOT_OFFERED = "This server offers no terminal. Its operator can start it with --terminal."
+
+
+ToClient: TypeAlias = TerminalOutput | Terminals | Problem
+
+
+class Channel(Protocol):
+    """What one socket does with terminals."""
+
+    def handle(self, message: TerminalMessage) -> None:
+        """Carry out a message; raises a `Refusal`."""
+
+    def close(self) -> None:
+        """The socket was closed, or the device revoked."""
+
+
+OpenChannel = Callable[[str, Device, Callable[[ToClient], None]], Channel]
+"""Opens the channel of a socket, from its id, its device and what sends to it."""
 
 
 class TerminalChannel:
@@ -34,18 +57,21 @@ class TerminalChannel:
         registry: TerminalRegistry,
         socket: str,
         device: Device,
-        send: Callable[[TerminalOutput | Terminals], None],
+        send: Callable[[ToClient], None],
     ) -> None:
         self._registry = registry
         self._socket = socket
         self._device = device
         self._send = send
         self._attached: set[str] = set()
+        self.listed: str | None = None
+        """The session whose terminals are sent."""
 
     def handle(self, message: TerminalMessage) -> None:
         """Carry out a message; raises a `Refusal`."""
         require(self._device.role, "owner", "A terminal")
         if isinstance(message, TerminalList):
+            self.listed = message.session
             self._registry.watch(self._socket, message.session, self._list)
             return
         late = isinstance(message, TerminalAck | TerminalSize | TerminalDetach)
@@ -68,6 +94,12 @@ class TerminalChannel:
         elif isinstance(message, TerminalDetach):
             self._attached.discard(terminal.id)
             terminal.detach(self._socket)
+
+    def sent(self) -> dict[str, int]:
+        """The offset up to which the output of each attached terminal was sent."""
+        terminals = [self._registry.terminal(id) for id in self._attached if self._registry.has(id)]
+        offsets = {each.id: each.sent_to(self._socket) for each in terminals}
+        return {id: offset for id, offset in offsets.items() if offset is not None}
 
     def close(self) -> None:
         """The socket was closed, or the device revoked."""

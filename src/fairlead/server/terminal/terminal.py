@@ -104,6 +104,11 @@ class Terminal:
             self._send_to(viewer)
             self._balance()
 
+    def sent_to(self, viewer: str) -> int | None:
+        """The offset up to which a client was sent; None if it does not follow the terminal."""
+        known = self._viewers.get(viewer)
+        return None if known is None else known[0].sent
+
     def write(self, data: str) -> bool:
         """Type something; False if the program does not read what was typed before."""
         return self._shell.write(data.encode("utf-8", "replace"))

@@ -138,7 +138,7 @@ class TerminalRegistry:
     def watch(self, client: str, session: str, watcher: Watcher) -> None:
         """Tell a client the terminals of a session, now and whenever they change."""
         self._watchers[client] = session, watcher
-        watcher(session, self._rows(session))
+        watcher(session, self.rows(session))
 
     def unwatch(self, client: str) -> None:
         """Tell a client no more."""
@@ -183,13 +183,14 @@ class TerminalRegistry:
     def _of(self, session: str) -> list[Terminal]:
         return [each for each in self._terminals.values() if each.session == session]
 
-    def _rows(self, session: str) -> tuple[TerminalRow, ...]:
+    def rows(self, session: str) -> tuple[TerminalRow, ...]:
+        """The terminals of a session, as clients see them."""
         return tuple(terminal.row for terminal in self._of(session))
 
     def _changed(self, session: str) -> None:
         for watched, watcher in tuple(self._watchers.values()):
             if watched == session:
-                watcher(session, self._rows(session))
+                watcher(session, self.rows(session))
 
     async def _record(self, action: str, terminal: Terminal, device: str, **details: Any) -> None:
         await self._store.record_audit(

@@ -42,6 +42,11 @@ class Viewer:
         """Whether it kept everyone waiting for too long; it is not waited for until it reads."""
 
     @property
+    def sent(self) -> int:
+        """The offset up to which it was sent."""
+        return self._at
+
+    @property
     def behind(self) -> bool:
         """Whether it must acknowledge before it gets more."""
         return self._at - self._acked >= WINDOW
