@@ -48,6 +48,11 @@ _FIND_ACTIONS_WORDS = (
     """-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -files0-from -rm"""
 )
 _FIND_ACTIONS = frozenset(_FIND_ACTIONS_WORDS.split())
+_FIND_VALUES_WORDS = """-amin -anewer -atime -cmin -cnewer -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex
+    -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer -path -perm -printf -regex -regextype
+    -samefile -size -type -uid -used -user -wholename -xtype"""
+_FIND_VALUES = frozenset(_FIND_VALUES_WORDS.split())
+"""Tests of find whose next word is a value."""
 _EXACT = frozenset(
     (
         ("pwd",),
@@ -194,7 +199,7 @@ def _is_plain_find(arguments: list[str], family: Family) -> bool:
     roots = [
         word
         for before, word in pairwise(("", *arguments))
-        if not before.startswith("-") and any(char in word for char in "*?[")
+        if before not in _FIND_VALUES and any(char in word for char in "*?[")
     ]
     return not roots and not _FIND_ACTIONS.intersection(arguments)
 

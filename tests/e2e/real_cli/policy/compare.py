@@ -16,7 +16,7 @@ __all__ = ["Case", "Verdicts", "cases", "decide"]
 
 Verdicts = list[str | None]
 _STRICTNESS = {"allow": 0, "mayAsk": 1, "ask": 1, "deny": 2}
-_SILENT_MODES = ("dontAsk", "plan")
+_SILENT_MODES = ("dontAsk", "plan", "auto")
 """In these modes the CLI does not ask, so the host has nothing to answer."""
 
 

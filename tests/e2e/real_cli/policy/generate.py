@@ -1,7 +1,8 @@
 """Generates scenarios from a seed: the same seed gives the same scenario in every run.
 
-Two mixes. `wild` takes everything that the vocabulary knows: any rule, any layout, any mode, and
-commands nested in wrappers, assignments and operators. `everyday` takes what people type in a
+Three mixes. `wild` takes everything that the vocabulary knows: any rule, any layout, any mode, and
+commands nested in wrappers, assignments and operators; a quarter of it is `recombined`, which puts
+commands together from fragments, word by word. `everyday` takes what people type in a
 project, with rules that people have, in the modes default and acceptEdits; it measures how often
 the policy is needlessly strict.
 """
@@ -16,6 +17,7 @@ from tests.e2e.real_cli.policy import grammar, more_words, words
 from tests.e2e.real_cli.policy.everyday import EVERYDAY, everyday_command
 from tests.e2e.real_cli.policy.layouts import LAYOUTS
 from tests.e2e.real_cli.policy.mutations import changed, with_options
+from tests.e2e.real_cli.policy.recombined import recombined
 from tests.e2e.real_cli.policy.rule_texts import (
     BEHAVIORS,
     everyday_rules,
@@ -24,22 +26,19 @@ from tests.e2e.real_cli.policy.rule_texts import (
     wild_rules,
 )
 from tests.e2e.real_cli.policy.scenario import Call, PlacedRule, Scenario
-from tests.e2e.real_cli.policy.themes import THEMES
+from tests.e2e.real_cli.policy.themes import THEMES, Theme
 
 __all__ = ["CALLS", "scenario", "scenarios"]
 
 CALLS = 100
 """Calls in one scenario, which is one process of the CLI."""
-THEMED = 0.5
-"""The share of the wild scenarios that have a theme."""
-PLAN_CALLS = 8
-"""Fewer in the modes plan and auto: 2.1.325 ends a turn after ten refusals of its classifier."""
+RECOMBINED, THEMED = 0.25, 0.35
+"""The shares of the wild scenarios that are recombined from fragments, and that have a theme."""
 
 MODES = (
-    "default", "default", "default", "default", "default", "default", "acceptEdits", "acceptEdits", "bypassPermissions", "bypassPermissions",
-    "dontAsk", "dontAsk", "plan", "auto",
+    "default", "default", "default", "default", "default", "acceptEdits", "acceptEdits", "bypassPermissions", "bypassPermissions",
+    "dontAsk", "plan", "plan", "auto",
 )  # fmt: skip
-FEW_CALLS = ("plan", "auto")
 DIRECTORIES = (
     "@O",
     "@O",
@@ -80,10 +79,12 @@ def scenario(seed: str, mix: str) -> Scenario:
     dice = random.Random(seed)
     if mix == "everyday":
         return _everyday(dice, seed)
-    if dice.random() < THEMED:
-        return _themed(dice, seed)
+    kind = dice.random()
+    if mix == "recombined" or kind < RECOMBINED:
+        return _themed(dice, seed, mix, recombined)
+    if kind < RECOMBINED + THEMED:
+        return _themed(dice, seed, mix, dice.choice(THEMES))
     mode = dice.choice(MODES)
-    count = PLAN_CALLS if mode in FEW_CALLS else CALLS
     places = ("user", "project", "local", "flag", "addDir")
     rules = _rules(dice)
     extra = [
@@ -100,7 +101,7 @@ def scenario(seed: str, mix: str) -> Scenario:
         rules=rules,
         directories=tuple(extra),
         bypass_disabled=_disabled(dice),
-        calls=tuple(_call(_Dice(dice, rules), number) for number in range(count)),
+        calls=tuple(_call(_Dice(dice, rules), number) for number in range(CALLS)),
     )
 
 
@@ -108,19 +109,19 @@ def _disabled(dice: random.Random) -> str:
     return dice.choice(("user", "project", "local", "flag")) if dice.random() < 0.08 else ""
 
 
-def _themed(dice: random.Random, seed: str) -> Scenario:
-    rules, mode, call = dice.choice(THEMES)(dice)
+def _themed(dice: random.Random, seed: str, mix: str, theme: Theme) -> Scenario:
+    rules, mode, call = theme(dice)
     extra = [("user", dice.choice(DIRECTORIES))] if dice.random() < 0.15 else []
     return Scenario(
         seed=seed,
-        mix="wild",
+        mix=mix,
         layout=dice.choice(LAYOUTS),
         mode=mode,
         trusted=dice.random() < 0.9,
         rules=rules,
         directories=tuple(extra),
         bypass_disabled=_disabled(dice),
-        calls=tuple(call(number) for number in range(PLAN_CALLS if mode in FEW_CALLS else CALLS)),
+        calls=tuple(call(number) for number in range(CALLS)),
     )
 
 

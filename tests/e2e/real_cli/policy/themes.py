@@ -28,7 +28,7 @@ _BASES = (
 )  # fmt: skip
 _WHERE = ("user", "user", "project", "local", "flag")
 _BROAD = (("user", "allow", "Bash"), ("user", "allow", "Bash(*)"), ("flag", "allow", "Bash"))
-_MODES = ("default", "default", "default", "acceptEdits", "bypassPermissions", "dontAsk")
+_MODES = ("default", "default", "default", "default", "acceptEdits", "acceptEdits", "bypassPermissions", "dontAsk", "plan", "auto")  # fmt: skip
 _NAMES = (
     "secret.txt", ".env", "src/a.py", "src", "docs/readme.md", "a.txt", "new.txt", "src/new.py", "@O/x.txt", "@O/new.txt", "@O", "@H/notes.txt", "link/x.txt",
     "srclink/a.py", "seclink", "src/up/secret.txt", "dangling", "dangling-out", "loop", "Secret.TXT", "with space.txt", "tests/test_a.py", "build/out.o", "/etc/hosts",

@@ -30,6 +30,8 @@ ALLOW, ASK, DENY = "allow", "ask", "deny"
 
 BATCH = 25
 """Tool uses in one reply of the model."""
+SMALL_BATCH = 8
+"""The same in the modes plan and auto: 2.1.325 ends a turn after ten refusals of its classifier."""
 
 _DENIED = (
     "has been denied",
@@ -74,8 +76,9 @@ async def verdicts(
         process.wrap(ground)
         await stack.enter_async_context(process)
         watch = _Watch(process, scenario)
-        for start in range(0, len(scenario.calls), BATCH):
-            numbers = range(start, min(start + BATCH, len(scenario.calls)))
+        batch = SMALL_BATCH if scenario.mode in ("plan", "auto") else BATCH
+        for start in range(0, len(scenario.calls), batch):
+            numbers = range(start, min(start + batch, len(scenario.calls)))
             while missing := [number for number in numbers if not watch.is_settled(number)]:
                 uses = [_use(ground, scenario, number) for number in missing]
                 text = f"batch {watch.turns}"
