@@ -12,7 +12,7 @@ import pytest
 from fairlead.guarding import hash_input, judge
 from fairlead.host.requests.decisions import PermissionRequest
 from fairlead.permissions.guard import Guard
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.settings import place_of
 from fairlead.wire.control import CanUseTool
@@ -49,7 +49,7 @@ COMMANDS = {
 async def test_P58_a_long_command_is_judged_outside_the_event_loop(command: str) -> None:
     verdict, share = await shares(judge(GUARD, request(command), PLACE, 0.0))
     assert share < 0.2
-    assert verdict.behaviour is Behaviour.ASK
+    assert verdict.behavior is Behavior.ASK
     assert "too long to analyze" in verdict.words
 
 
@@ -57,7 +57,7 @@ async def test_P58_a_long_command_is_judged_outside_the_event_loop(command: str)
 async def test_P58_a_deny_rule_applies_to_commands_of_any_length(length: int) -> None:
     hidden = "echo a; " * (length // 8) + "rm -rf x"
     verdict = await judge(GUARD, request(hidden), PLACE, 0.0)
-    assert verdict.behaviour is Behaviour.DENY
+    assert verdict.behavior is Behavior.DENY
     assert "rm" in verdict.words
 
 

@@ -24,7 +24,7 @@ from fairlead.host.requests.questions import QuestionRequest
 from fairlead.permissions.audit import Decider, Outcome, audited
 from fairlead.permissions.audit_log import AuditLog
 from fairlead.permissions.guard import Guard, Verdict
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.decisions import Decision as Judgment
 from fairlead.permissions.rules.decisions import Reason, ToolCall
 from fairlead.permissions.rules.paths import PathContext
@@ -100,7 +100,7 @@ class Guarding:
     async def _permission(self, request: PermissionRequest) -> Decision:
         verdict = await self._judge(request)
         if verdict.final:
-            allowed = verdict.behaviour is Behaviour.ALLOW
+            allowed = verdict.behavior is Behavior.ALLOW
             await self._write(request, allowed, verdict.decider, verdict.decision)
             return Allow() if allowed else Deny(f"Not allowed here: {verdict.words}.")
         if self._options.on_permission is None:
@@ -175,5 +175,5 @@ class Guarding:
 
 
 _DECIDED_BY_HANDLER = Judgment(
-    behaviour=Behaviour.ASK, reason=Reason.NO_RULE, words="a handler of the program decided"
+    behavior=Behavior.ASK, reason=Reason.NO_RULE, words="a handler of the program decided"
 )

@@ -26,7 +26,7 @@ UNREAD = 60
 
 
 class Viewer:
-    """What it does; each method is one round of one kind of misbehaviour."""
+    """What it does; each method is one round of one kind of misbehavior."""
 
     def __init__(self, port: int, token: str, session: str, client: str) -> None:
         self.port = port

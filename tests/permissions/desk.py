@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlead.permissions import (
     CURRENT,
-    Behaviour,
+    Behavior,
     Decision,
     Family,
     Place,
@@ -46,5 +46,5 @@ def decide(call: ToolCall | str, book: RuleBook | None = None, at: Place | None 
     return check(asked, book or RuleBook(), at or place())
 
 
-def says(call: ToolCall | str, book: RuleBook | None = None, at: Place | None = None) -> Behaviour:
-    return decide(call, book, at).behaviour
+def says(call: ToolCall | str, book: RuleBook | None = None, at: Place | None = None) -> Behavior:
+    return decide(call, book, at).behavior

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import CLASSIC, CURRENT, Behaviour, Family, Mode, RuleBook
+from fairlead.permissions import CLASSIC, CURRENT, Behavior, Family, Mode, RuleBook
 from fairlead.permissions.guard import Guard
 from tests.permissions.desk import CWD, bash, place, says, tool
 
-ALLOW, MAY_ASK, ASK = Behaviour.ALLOW, Behaviour.MAY_ASK, Behaviour.ASK
+ALLOW, MAY_ASK, ASK = Behavior.ALLOW, Behavior.MAY_ASK, Behavior.ASK
 BOTH = (CLASSIC, CURRENT)
 
 
@@ -83,7 +83,7 @@ def test_P77_an_ordinary_path_is_certain(path: str) -> None:
 
 def test_P77_the_host_does_not_answer_with_a_decision_that_is_not_certain() -> None:
     guard = Guard(rules=RuleBook.of(allow=["Bash(npm:*)"]))
-    assert guard.answer(bash("npm test"), place()).behaviour is ALLOW
+    assert guard.answer(bash("npm test"), place()).behavior is ALLOW
     assert not guard.answer(bash("npm 'te'st"), place()).final
 
 
@@ -93,7 +93,15 @@ def test_P78_a_quoted_dollar_sign_in_a_path_asks(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["find '*.py'", "find . '*.py'", "find . -name x '*.py'", "find . -type f '*'"]
+    "command",
+    [
+        "find '*.py'",
+        "find . '*.py'",
+        "find . -name x '*.py'",
+        "find . -type f '*'",
+        "find . -nme '*.py'",
+        "find . -print '*'",
+    ],
 )
 def test_P79_find_asks_about_a_pattern_that_is_no_value_of_a_test(command: str) -> None:
     assert says(command) is ASK

@@ -13,7 +13,7 @@ from fairlead.permissions import (
     CLASSIC,
     CURRENT,
     AddRules,
-    Behaviour,
+    Behavior,
     Choice,
     Family,
     RuleBook,
@@ -163,7 +163,7 @@ def test_P46_a_choice_of_our_own_covers_the_call_it_is_offered_for(
             assert isinstance(update, AddRules)
             assert update.destination == Scope.SESSION
             book = apply_update(book, update)
-        assert check(call, book, place(family)).behaviour is Behaviour.ALLOW
+        assert check(call, book, place(family)).behavior is Behavior.ALLOW
 
 
 @pytest.mark.parametrize("command", ["npm $(x)", "(npm x)", "npm *", "", "eval x"])
@@ -192,8 +192,7 @@ def test_P57_what_is_too_long_to_analyze_is_not_offered_and_asks(command: str) -
     assert too_long_to_analyze(call)
     assert offered(call, SUGGESTED) == ()
     assert (
-        check(call, RuleBook.of(allow=["Bash(a)", "Bash(rm:*)"]), place()).behaviour
-        is Behaviour.ASK
+        check(call, RuleBook.of(allow=["Bash(a)", "Bash(rm:*)"]), place()).behavior is Behavior.ASK
     )
     assert time.process_time() - before < 1
 
@@ -205,10 +204,10 @@ def test_P57_a_deny_rule_for_a_file_applies_to_a_command_of_any_length(named: st
     command = f"cat {'a ' * 9_000} {named}"
     assert too_long_to_analyze(bash(command))
     book = RuleBook.of(allow=["Bash"], deny=["Read(secret.txt)"])
-    assert check(bash(command), book, place()).behaviour is Behaviour.DENY
+    assert check(bash(command), book, place()).behavior is Behavior.DENY
     assert (
-        check(bash(command.replace("secret", "public")), book, place()).behaviour
-        is not Behaviour.DENY
+        check(bash(command.replace("secret", "public")), book, place()).behavior
+        is not Behavior.DENY
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from fairlead.permissions import (
     CLASSIC,
     CURRENT,
-    Behaviour,
+    Behavior,
     Family,
     Mode,
     RuleBook,
@@ -19,7 +19,7 @@ from fairlead.permissions import (
 from fairlead.permissions.guard import Guard
 from tests.permissions.desk import CWD, HOME, bash, decide, place, says, tool
 
-ALLOW, MAY_ASK, ASK, DENY = Behaviour.ALLOW, Behaviour.MAY_ASK, Behaviour.ASK, Behaviour.DENY
+ALLOW, MAY_ASK, ASK, DENY = Behavior.ALLOW, Behavior.MAY_ASK, Behavior.ASK, Behavior.DENY
 BYPASS = RuleBook.of(mode=Mode.BYPASS)
 ALL_OF_BASH = RuleBook.of(allow=["Bash"])
 BOTH = (CLASSIC, CURRENT)
@@ -110,7 +110,7 @@ def test_P61_an_allow_rule_that_names_a_field_allows_nothing() -> None:
     ],
 )
 def test_P62_a_skill_that_grants_something_asks(
-    tmp_path: Path, head: str, expected: Behaviour
+    tmp_path: Path, head: str, expected: Behavior
 ) -> None:
     path = tmp_path / ".claude" / "skills" / "own" / "SKILL.md"
     path.parent.mkdir(parents=True)
@@ -165,7 +165,7 @@ def test_P65_one_malformed_rule_makes_an_old_cli_ignore_its_file() -> None:
         file=file,
     )
     old = decide("npm test", book, place(CLASSIC))
-    assert old.behaviour is ASK
+    assert old.behavior is ASK
     assert any(file in step and "go:*x" in step for step in old.trail)
     assert says("npm test", book) is ALLOW
     assert says("make", book, place(CLASSIC)) is DENY, "an error must not lift a denial"
@@ -234,8 +234,8 @@ def test_P1_a_deny_rule_may_name_tools_with_a_star(rule: str) -> None:
 
 def test_P67_an_uncertain_answer_is_never_permission() -> None:
     decision = decide("for f in a; do rm $f; done", BYPASS)
-    assert decision.behaviour is MAY_ASK
-    assert decision.behaviour.asks
+    assert decision.behavior is MAY_ASK
+    assert decision.behavior.asks
     assert str(decision).startswith("may ask: ")
     assert ALLOW.strictness < MAY_ASK.strictness < ASK.strictness < DENY.strictness
     assert (
@@ -347,16 +347,16 @@ def test_P13_a_here_document_that_is_written_to_a_file_asks() -> None:
 
 def test_P47_the_host_is_as_strict_as_the_cli_of_each_version() -> None:
     guard = Guard(rules=RuleBook.of(allow=["Bash(lint *)"]))
-    assert guard.answer(bash("lint"), place(CLASSIC)).behaviour is ASK
-    assert guard.answer(bash("lint"), place(CURRENT)).behaviour is ALLOW
+    assert guard.answer(bash("lint"), place(CLASSIC)).behavior is ASK
+    assert guard.answer(bash("lint"), place(CURRENT)).behavior is ALLOW
     denied = Guard(rules=RuleBook.of(deny=["AskUserQuestion"]))
-    assert denied.answer(tool("AskUserQuestion"), place()).behaviour is DENY
+    assert denied.answer(tool("AskUserQuestion"), place()).behavior is DENY
 
 
 @pytest.mark.parametrize("command", ["rm -rf $X/", "rm -rf /"])
 def test_P67_a_rule_of_the_host_does_not_answer_if_the_cli_may_ask(command: str) -> None:
     verdict = Guard(rules=RuleBook.of(allow=["Bash"])).answer(bash(command), place())
-    assert verdict.behaviour is ASK
+    assert verdict.behavior is ASK
     assert not verdict.final
 
 
@@ -380,7 +380,7 @@ def test_P15_no_rule_covers_these_forms(command: str) -> None:
     ],
 )
 def test_P70_an_allow_rule_is_compared_with_the_arguments_as_written(
-    command: str, old: Behaviour, new: Behaviour
+    command: str, old: Behavior, new: Behavior
 ) -> None:
     book = RuleBook.of(allow=["Bash(npm run:*)"])
     assert [says(command, book, place(family)) for family in BOTH] == [old, new]
@@ -400,7 +400,7 @@ def test_P70_an_allow_rule_is_compared_with_the_arguments_as_written(
     ],
 )
 def test_P70_a_read_only_command_with_a_quoted_option_asks(
-    command: str, old: Behaviour, new: Behaviour
+    command: str, old: Behavior, new: Behavior
 ) -> None:
     assert [says(command, RuleBook(), place(family)) for family in BOTH] == [old, new]
 
@@ -487,7 +487,7 @@ def test_P73_a_rule_with_a_pattern_covers_other_arguments(command: str) -> None:
     ],
 )
 def test_P74_plan_mode_ignores_rules_for_any_program(
-    rule: str, command: str, expected: Behaviour
+    rule: str, command: str, expected: Behavior
 ) -> None:
     assert says(command, RuleBook.of(allow=[f"Bash({rule})"], mode=Mode.PLAN)) is expected
 
@@ -516,22 +516,22 @@ def test_P9_a_quoted_dollar_and_a_tilde_next_to_quotes_are_not_understood(
 def test_P76_a_path_with_blanks_around_it_asks(path: str) -> None:
     for name in ("Read", "Write"):
         call = tool(name, file_path=path, content="x")
-        assert decide(call, RuleBook.of(allow=["Edit(//**)", "Read(//**)"])).behaviour is ASK
+        assert decide(call, RuleBook.of(allow=["Edit(//**)", "Read(//**)"])).behavior is ASK
 
 
 def test_P76_a_deny_rule_applies_without_the_blanks() -> None:
     book = RuleBook.of(deny=["Read(//etc/**)"], mode=Mode.BYPASS)
-    assert decide(tool("Read", file_path=" /etc/passwd"), book).behaviour is DENY
+    assert decide(tool("Read", file_path=" /etc/passwd"), book).behavior is DENY
 
 
 @pytest.mark.parametrize("rule", ["~/", "//", "/", "./"])
 def test_P17_an_allow_rule_for_a_folder_alone_covers_no_file_in_it(rule: str) -> None:
     call = tool("Write", file_path=f"{HOME}/x", content="x")
-    assert decide(call, RuleBook.of(allow=[f"Edit({rule})"])).behaviour is ASK
-    assert decide(call, RuleBook.of(allow=["Edit(~/**)"])).behaviour is ALLOW
+    assert decide(call, RuleBook.of(allow=[f"Edit({rule})"])).behavior is ASK
+    assert decide(call, RuleBook.of(allow=["Edit(~/**)"])).behavior is ALLOW
 
 
 def test_P66_a_path_in_the_home_of_another_user_asks_in_spite_of_a_rule_for_the_tool() -> None:
     book = RuleBook.of(allow=["Write"])
-    assert decide(tool("Write", file_path="~22", content="x"), book).behaviour is ASK
-    assert decide(tool("Write", file_path="~/x", content="x"), book).behaviour is ALLOW
+    assert decide(tool("Write", file_path="~22", content="x"), book).behavior is ASK
+    assert decide(tool("Write", file_path="~/x", content="x"), book).behavior is ALLOW

@@ -10,7 +10,7 @@ import pytest
 from fairlead.permissions import (
     CLASSIC,
     CURRENT,
-    Behaviour,
+    Behavior,
     Family,
     Mode,
     RuleBook,
@@ -22,7 +22,7 @@ from fairlead.permissions import (
 )
 from tests.permissions.desk import CWD, bash, place, says, tool
 
-ALLOW, MAY_ASK, ASK, DENY = Behaviour.ALLOW, Behaviour.MAY_ASK, Behaviour.ASK, Behaviour.DENY
+ALLOW, MAY_ASK, ASK, DENY = Behavior.ALLOW, Behavior.MAY_ASK, Behavior.ASK, Behavior.DENY
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fairlead.permissions import (
     CLASSIC,
     CURRENT,
-    Behaviour,
+    Behavior,
     Family,
     Mode,
     Place,
@@ -26,7 +26,7 @@ from fairlead.permissions import (
 from tests.matrix import examples
 from tests.permissions.desk import CWD, bash, decide, place, says, tool
 
-ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
+ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 
 RULES = st.sampled_from(
     [
@@ -59,7 +59,7 @@ CALLS = st.sampled_from(
 ENTRIES = st.builds(
     SourcedRule,
     rule=RULES.map(Rule.parse),
-    behaviour=st.sampled_from(list(Behaviour)),
+    behavior=st.sampled_from(list(Behavior)),
     scope=st.sampled_from(list(Scope)),
     file=st.none(),
 )
@@ -70,12 +70,12 @@ PLACES = st.sampled_from([place(CLASSIC), place(CURRENT)])
 
 def test_P24_deny_beats_ask_beats_allow_whatever_the_scope() -> None:
     rules = [
-        SourcedRule(rule=Rule("Bash", "npm:*"), behaviour=behaviour, scope=scope)
-        for behaviour, scope in ((DENY, Scope.USER), (ASK, Scope.SESSION), (ALLOW, Scope.POLICY))
+        SourcedRule(rule=Rule("Bash", "npm:*"), behavior=behavior, scope=scope)
+        for behavior, scope in ((DENY, Scope.USER), (ASK, Scope.SESSION), (ALLOW, Scope.POLICY))
     ]
     for order in permutations(rules):
         assert says("npm test", RuleBook(rules=order)) is DENY
-        without = tuple(entry for entry in order if entry.behaviour is not DENY)
+        without = tuple(entry for entry in order if entry.behavior is not DENY)
         assert says("npm test", RuleBook(rules=without)) is ASK
 
 
@@ -97,7 +97,7 @@ def test_P25_a_decision_names_rule_scope_and_file() -> None:
 def test_P25_a_decision_says_that_no_rule_matched() -> None:
     for call in (bash("foo"), tool("mcp__s__t"), tool("WebSearch", query="x")):
         decision = decide(call)
-        assert (decision.behaviour, decision.reason, decision.rule) == (ASK, Reason.NO_RULE, None)
+        assert (decision.behavior, decision.reason, decision.rule) == (ASK, Reason.NO_RULE, None)
         assert "no rule" in decision.words
 
 
@@ -139,7 +139,7 @@ FETCH = tool("WebFetch", url="https://example.com/")
 QUESTION = tool("AskUserQuestion", questions=[])
 
 
-def in_mode(mode: Mode, call: ToolCall | str, family: Family = CURRENT) -> Behaviour:
+def in_mode(mode: Mode, call: ToolCall | str, family: Family = CURRENT) -> Behavior:
     return says(call, RuleBook.of(mode=mode), place(family))
 
 
@@ -251,10 +251,10 @@ def test_P35_adding_a_deny_rule_never_widens(
 ) -> None:
     moded = book.with_mode(mode)
     wider = moded.joined(
-        RuleBook(rules=(SourcedRule(rule=Rule.parse(extra), behaviour=DENY, scope=scope),))
+        RuleBook(rules=(SourcedRule(rule=Rule.parse(extra), behavior=DENY, scope=scope),))
     )
-    before = decide(call, moded, at).behaviour
-    after = decide(call, wider, at).behaviour
+    before = decide(call, moded, at).behavior
+    after = decide(call, wider, at).behavior
     assert after.strictness >= before.strictness
 
 
@@ -266,7 +266,7 @@ def test_P36_the_order_of_rules_never_changes_a_decision(
     shuffled = RuleBook(rules=tuple(data.draw(st.permutations(book.rules))))
     first = decide(call, book.with_mode(mode), at)
     second = decide(call, shuffled.with_mode(mode), at)
-    assert first.behaviour is second.behaviour
+    assert first.behavior is second.behavior
 
 
 def test_P36_the_order_of_modes_never_changes_the_mode() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairlead.permissions import (
-    Behaviour,
+    Behavior,
     Mode,
     Place,
     RuleBook,
@@ -47,7 +47,7 @@ BOOKS = {
 }
 
 
-def recorded(version: str, name: str) -> list[tuple[ToolCall, Behaviour]]:
+def recorded(version: str, name: str) -> list[tuple[ToolCall, Behavior]]:
     """Each tool use of a recording, with what the CLI did about it."""
     uses: dict[str, ToolCall] = {}
     asked: set[str] = set()
@@ -78,11 +78,11 @@ def recorded(version: str, name: str) -> list[tuple[ToolCall, Behaviour]]:
     return [
         (
             call,
-            Behaviour.ASK
+            Behavior.ASK
             if use_id in asked
-            else Behaviour.DENY
+            else Behavior.DENY
             if use_id in refused
-            else Behaviour.ALLOW,
+            else Behavior.ALLOW,
         )
         for use_id, call in uses.items()
     ]
@@ -98,12 +98,12 @@ CASES = [
 
 
 def test_there_are_recorded_calls_of_every_outcome() -> None:
-    assert {case.values[3] for case in CASES} == {Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY}
+    assert {case.values[3] for case in CASES} == {Behavior.ALLOW, Behavior.ASK, Behavior.DENY}
 
 
 @pytest.mark.parametrize(("version", "name", "call", "outcome"), CASES)
 def test_P55_recorded_clis_did_what_the_policy_says(
-    version: str, name: str, call: ToolCall, outcome: Behaviour
+    version: str, name: str, call: ToolCall, outcome: Behavior
 ) -> None:
     place = Place(
         cwd="/workspace/project",
@@ -112,4 +112,4 @@ def test_P55_recorded_clis_did_what_the_policy_says(
         is_directory=("/workspace/outside", "/workspace/project").__contains__,
     )
     decision = check(call, BOOKS[name], place)
-    assert decision.behaviour is outcome, decision.words
+    assert decision.behavior is outcome, decision.words

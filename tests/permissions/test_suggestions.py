@@ -12,7 +12,7 @@ import pytest
 from fairlead.permissions import (
     CLASSIC,
     CURRENT,
-    Behaviour,
+    Behavior,
     Family,
     Place,
     RuleBook,
@@ -64,7 +64,7 @@ def test_P43_suggestions_are_those_that_the_cli_sent(
     call = ToolCall(tool=request_["tool_name"], input=request_["input"])
     at = place(family_of(version))
     assert suggestions(call, RuleBook(), at) == request_.get("permission_suggestions")
-    assert check(call, RuleBook(), at).behaviour is Behaviour.ASK
+    assert check(call, RuleBook(), at).behavior is Behavior.ASK
 
 
 @pytest.mark.parametrize(

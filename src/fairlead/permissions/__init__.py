@@ -21,7 +21,7 @@ from fairlead.permissions.model.families import (
     family_of,
 )
 from fairlead.permissions.model.modes import Mode, parse_mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.policy import check, explain
 from fairlead.permissions.rules.book import RuleBook, SourcedDirectory, SourcedMode, SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
@@ -66,7 +66,7 @@ __all__ = [
     "AddRules",
     "AuditLog",
     "AuditRecord",
-    "Behaviour",
+    "Behavior",
     "Choice",
     "Decider",
     "Decision",

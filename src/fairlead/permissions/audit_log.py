@@ -1,7 +1,7 @@
 """The audit log on disk: one JSON line per decision, append-only.
 
 The file is the owner's alone (0600). Each record is one write to a file opened for appending, so
-that several processes may share a log. Neighbour: `audit` makes the records.
+that several processes may share a log. Neighbor: `audit` makes the records.
 """
 
 from __future__ import annotations

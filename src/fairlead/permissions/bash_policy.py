@@ -20,7 +20,7 @@ from fairlead.permissions.file_policy import (
     write_decision,
 )
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason
 from fairlead.permissions.rules.paths import PathContext
@@ -65,19 +65,19 @@ _FILE_TOOLS = ("Read", "Edit", "Write")
 
 
 def forbidden_command(
-    text: str, behaviour: Behaviour, book: RuleBook, place: PathContext
+    text: str, behavior: Behavior, book: RuleBook, place: PathContext
 ) -> Decision | None:
     """The decision of the deny or ask rule that matches any part of the line, if there is one."""
     line = parse_command(text)
-    for entry in book.of_behaviour(behaviour):
+    for entry in book.of_behavior(behavior):
         ours = entry.rule.tool == "Bash" and not entry.whole_tool
         if ours and catches_line(entry.rule.content or "", line):
-            return _by_rule(entry, behaviour, "matches a part of the command")
+            return _by_rule(entry, behavior, "matches a part of the command")
     named = _possible_files(line, book, place) if line.too_long else _files(line, book, place)
     for question, writing in named:
-        rule = forbidding_rule(question, behaviour, writing=writing)
+        rule = forbidding_rule(question, behavior, writing=writing)
         if rule is not None:
-            return _by_rule(rule, behaviour, f"matches {question.path}, which the command names")
+            return _by_rule(rule, behavior, f"matches {question.path}, which the command names")
     return None
 
 
@@ -92,10 +92,8 @@ def _possible_files(
         yield question, True
 
 
-def _by_rule(entry: SourcedRule, behaviour: Behaviour, words: str) -> Decision:
-    return Decision(
-        behaviour=behaviour, reason=Reason.RULE, words=f"the {entry} {words}", rule=entry
-    )
+def _by_rule(entry: SourcedRule, behavior: Behavior, words: str) -> Decision:
+    return Decision(behavior=behavior, reason=Reason.RULE, words=f"the {entry} {words}", rule=entry)
 
 
 def _files(
@@ -145,7 +143,7 @@ def asks_anyway(text: str, place: PathContext) -> Decision | None:
     if removal_in(parse_command(text), place) is not Removal.DANGEROUS:
         return None
     return Decision(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         reason=Reason.PROTECTED,
         words="it removes a system folder, the home folder or the working directory",
     )
@@ -170,8 +168,8 @@ def _has_rules_against(book: RuleBook) -> bool:
     tools = ("Bash", *_FILE_TOOLS)
     return any(
         entry.rule.tool in tools
-        for behaviour in (Behaviour.DENY, Behaviour.ASK)
-        for entry in book.of_behaviour(behaviour)
+        for behavior in (Behavior.DENY, Behavior.ASK)
+        for entry in book.of_behavior(behavior)
     )
 
 
@@ -181,7 +179,7 @@ def check_command(text: str, book: RuleBook, place: PathContext) -> Decision:
     doubt = _doubt(line, book, place)
     if doubt:
         return Decision(
-            behaviour=Behaviour.ASK,
+            behavior=Behavior.ASK,
             reason=Reason.NOT_UNDERSTOOD,
             words=f"the command cannot be checked: {doubt}",
         )
@@ -196,7 +194,7 @@ def check_command(text: str, book: RuleBook, place: PathContext) -> Decision:
     trail = tuple(step for part in parts for step in part.trail)
     deciding = _deciding(parts)
     return Decision(
-        behaviour=deciding.behaviour,
+        behavior=deciding.behavior,
         reason=deciding.reason,
         words=deciding.words,
         rule=deciding.rule,
@@ -207,8 +205,8 @@ def check_command(text: str, book: RuleBook, place: PathContext) -> Decision:
 
 def _deciding(parts: list[Decision]) -> Decision:
     """The strictest part; among allowed parts one that a rule allows, or the last."""
-    strictest = max(parts, key=lambda part: part.behaviour.strictness)
-    if strictest.behaviour is not Behaviour.ALLOW:
+    strictest = max(parts, key=lambda part: part.behavior.strictness)
+    if strictest.behavior is not Behavior.ALLOW:
         return strictest
     return next((part for part in parts if part.rule is not None), parts[-1])
 
@@ -258,7 +256,7 @@ def _doubt_about_cd(line: CommandLine, book: RuleBook, place: PathContext) -> st
         return "it changes the directory more than once"
     if any(command_paths(command).changes for command in line.commands):
         return "it changes the directory and writes files"
-    if any(entry.rule.tool in _FILE_TOOLS for entry in book.of_behaviour(Behaviour.DENY)):
+    if any(entry.rule.tool in _FILE_TOOLS for entry in book.of_behavior(Behavior.DENY)):
         return "it changes the directory, and there are rules that deny files"
     if "git" in names and "cd-with-git" in place.family.doubts:
         return "it runs git after changing the directory"
@@ -269,7 +267,7 @@ def _exact_rule(line: CommandLine, book: RuleBook) -> SourcedRule | None:
     """The allow rule that equals the whole line; none covers a pipeline (measured)."""
     if any(line.segments):
         return None
-    for entry in book.of_behaviour(Behaviour.ALLOW):
+    for entry in book.of_behavior(Behavior.ALLOW):
         if entry.rule.tool == "Bash" and entry.rule.content == line.text.strip():
             return entry
     return None
@@ -308,7 +306,7 @@ def _check_part(
     if name in EDIT_COMMANDS and not place.family.rules_cover_edit_commands:
         return _ask(f"this version of the CLI asks about {name!r} in spite of the {rule}")
     return Decision(
-        behaviour=Behaviour.ALLOW, reason=Reason.RULE, words=f"the {rule} covers it", rule=rule
+        behavior=Behavior.ALLOW, reason=Reason.RULE, words=f"the {rule} covers it", rule=rule
     )
 
 
@@ -326,7 +324,7 @@ def _git_in_bare_repository(command: SimpleCommand, cwd: str, place: PathContext
 
 
 def _covering(command: SimpleCommand, book: RuleBook, place: PathContext) -> SourcedRule | None:
-    for entry in book.of_behaviour(Behaviour.ALLOW):
+    for entry in book.of_behavior(Behavior.ALLOW):
         ours = entry.rule.tool == "Bash" and not entry.whole_tool
         if not ours or _is_suspended(entry, book, place):
             continue
@@ -387,7 +385,7 @@ def _blocked_file(
             if unreadable_path(question) is not None:
                 return _ask(f"{question.path} is a symbolic link that leads to itself")
             decision = write_decision(question, mode) if writing else read_decision(question)
-            if decision.behaviour is Behaviour.ASK:
+            if decision.behavior is Behavior.ASK:
                 return decision
             if writing and edits and _is_working_directory(question, place):
                 return _ask(f"{question.path} is the working directory itself, or contains it")
@@ -419,19 +417,19 @@ def _unclear(word: Word, book: RuleBook, *, writing: bool) -> str | None:
     folder = posixpath.dirname(value)
     if any(char in folder for char in "*?["):
         return f"{value} may lead anywhere"
-    denied = (entry.rule.tool for entry in book.of_behaviour(Behaviour.DENY))
+    denied = (entry.rule.tool for entry in book.of_behavior(Behavior.DENY))
     if any(tool in _FILE_TOOLS for tool in denied):
         return f"{value} may stand for a file that a rule denies"
     return None
 
 
 def _allow(reason: Reason, words: str) -> Decision:
-    return Decision(behaviour=Behaviour.ALLOW, reason=reason, words=words)
+    return Decision(behavior=Behavior.ALLOW, reason=reason, words=words)
 
 
 def _may_ask(words: str) -> Decision:
-    return Decision(behaviour=Behaviour.MAY_ASK, reason=Reason.NOT_UNDERSTOOD, words=words)
+    return Decision(behavior=Behavior.MAY_ASK, reason=Reason.NOT_UNDERSTOOD, words=words)
 
 
 def _ask(words: str) -> Decision:
-    return Decision(behaviour=Behaviour.ASK, reason=Reason.NO_RULE, words=words)
+    return Decision(behavior=Behavior.ASK, reason=Reason.NO_RULE, words=words)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from fairlead.permissions.model.families import Family
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
 from fairlead.permissions.rules.paths import PathContext, spellings
@@ -77,7 +77,7 @@ def certain_rules(book: RuleBook, place: PathContext) -> RuleBook:
         rules=tuple(
             entry
             for entry in book.rules
-            if entry.behaviour is not Behaviour.ALLOW or _is_plain_rule(entry)
+            if entry.behavior is not Behavior.ALLOW or _is_plain_rule(entry)
         ),
         directories=tuple(
             entry for entry in book.directories if _is_plain_directory(entry.path, place)

@@ -3,7 +3,7 @@
 Each choice says in words what else it would let through, with examples from the session's own
 earlier calls. Built from the CLI's suggestions and from narrower rules of our own; a choice that
 would not cover the very call it is offered for, or would switch all checks off, is left out.
-Neighbours: `policy` tells what a choice would change, `updates` is what is sent back.
+Neighbors: `policy` tells what a choice would change, `updates` is what is sent back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.policy import check
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import ToolCall
@@ -161,7 +161,7 @@ def _choice(
         return None
     after = apply_update(book, update)
     repeated = check(call, after, place)
-    if index is None and repeated.behaviour is not Behaviour.ALLOW:
+    if index is None and repeated.behavior is not Behavior.ALLOW:
         return None
     return Choice(
         updates=(update,),
@@ -170,7 +170,7 @@ def _choice(
         examples=_examples(call, update, past, book, after, place),
         breadth=_breadth(update),
         suggestion=index,
-        may_ask=repeated.words if repeated.behaviour.asks else "",
+        may_ask=repeated.words if repeated.behavior.asks else "",
     )
 
 
@@ -189,9 +189,9 @@ def _examples(
         text = _short(earlier)
         if text == _short(call) or not _may_cover(update, earlier):
             continue
-        if check(earlier, after, place).behaviour is not Behaviour.ALLOW:
+        if check(earlier, after, place).behavior is not Behavior.ALLOW:
             continue
-        if check(earlier, before, place).behaviour is not Behaviour.ALLOW:
+        if check(earlier, before, place).behavior is not Behavior.ALLOW:
             shown.append(text)
     return tuple(shown)
 

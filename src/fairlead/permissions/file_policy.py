@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason
 from fairlead.permissions.rules.paths import (
@@ -90,22 +90,22 @@ class FileQuestion:
 
 
 def _rules(
-    question: FileQuestion, behaviour: Behaviour, tools: tuple[str, ...]
+    question: FileQuestion, behavior: Behavior, tools: tuple[str, ...]
 ) -> Iterator[SourcedRule]:
-    for entry in question.book.of_behaviour(behaviour):
+    for entry in question.book.of_behavior(behavior):
         if entry.rule.tool in tools and not entry.whole_tool:
             yield entry
 
 
 def forbidding_rule(
-    question: FileQuestion, behaviour: Behaviour, *, writing: bool
+    question: FileQuestion, behavior: Behavior, *, writing: bool
 ) -> SourcedRule | None:
     """The deny or ask rule that matches any spelling of the file."""
     tools: tuple[str, ...] = _WRITE_NAMES if writing else _READ_TOOLS
-    by_tool = writing and behaviour is Behaviour.DENY and not question.by_command
+    by_tool = writing and behavior is Behavior.DENY and not question.by_command
     if by_tool and question.place.family.read_denial_stops_writes:
         tools = tools + _READ_TOOLS
-    rules = tuple(_rules(question, behaviour, tools))
+    rules = tuple(_rules(question, behavior, tools))
     for path in question.spellings:
         rule = covering_rule(rules, path, question.place)
         if rule is not None:
@@ -119,7 +119,7 @@ def refused_link(question: FileQuestion) -> Decision | None:
     if not place.family.refuses_links or not any(map(place.is_link, question.spellings)):
         return None
     return Decision(
-        behaviour=Behaviour.DENY,
+        behavior=Behavior.DENY,
         reason=Reason.PROTECTED,
         words=f"{question.path} is a symbolic link, and the CLI writes only to its target",
         blocked_path=question.spellings[0],
@@ -131,7 +131,7 @@ def unreadable_path(question: FileQuestion) -> Decision | None:
     if not any(question.place.is_loop(path) for path in question.spellings):
         return None
     return Decision(
-        behaviour=Behaviour.DENY,
+        behavior=Behavior.DENY,
         reason=Reason.NOT_UNDERSTOOD,
         words=f"{question.path} is a symbolic link that leads to itself",
         blocked_path=question.spellings[0],
@@ -146,7 +146,7 @@ def _allowing_rule(question: FileQuestion, *, writing: bool) -> SourcedRule | No
         tools = _READ_TOOLS + _WRITE_TOOLS
     # `Edit(*)` means the tool Edit and no other one, so it is not a pattern (measured).
     rules = tuple(
-        entry for entry in _rules(question, Behaviour.ALLOW, tools) if entry.rule.content != "*"
+        entry for entry in _rules(question, Behavior.ALLOW, tools) if entry.rule.content != "*"
     )
     covering: SourcedRule | None = None
     for path in question.spellings:
@@ -166,17 +166,17 @@ def read_decision(question: FileQuestion) -> Decision:
         return _ambiguous(question)
     if question.inside:
         return Decision(
-            behaviour=Behaviour.ALLOW,
+            behavior=Behavior.ALLOW,
             reason=Reason.WORKING_DIRECTORY,
             words=f"{question.path} is in a working directory and may be read",
         )
     rule = _allowing_rule(question, writing=False)
     if rule is not None:
         return Decision(
-            behaviour=Behaviour.ALLOW, reason=Reason.RULE, words=f"{rule} covers it", rule=rule
+            behavior=Behavior.ALLOW, reason=Reason.RULE, words=f"{rule} covers it", rule=rule
         )
     return Decision(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         reason=Reason.WORKING_DIRECTORY,
         words=f"{question.path} is outside the working directories",
         blocked_path=_blocked(question),
@@ -189,7 +189,7 @@ def write_decision(question: FileQuestion, mode: Mode) -> Decision:
         return _ambiguous(question)
     if question.protected:
         return Decision(
-            behaviour=Behaviour.ASK,
+            behavior=Behavior.ASK,
             reason=Reason.PROTECTED,
             words=f"{question.path} can make programs run, so the user decides about it",
             blocked_path=question.spellings[0],
@@ -197,11 +197,11 @@ def write_decision(question: FileQuestion, mode: Mode) -> Decision:
     rule = _allowing_rule(question, writing=True)
     if rule is not None:
         return Decision(
-            behaviour=Behaviour.ALLOW, reason=Reason.RULE, words=f"{rule} covers it", rule=rule
+            behavior=Behavior.ALLOW, reason=Reason.RULE, words=f"{rule} covers it", rule=rule
         )
     if question.inside and mode is Mode.ACCEPT_EDITS:
         return Decision(
-            behaviour=Behaviour.ALLOW,
+            behavior=Behavior.ALLOW,
             reason=Reason.MODE,
             words=f"{question.path} is in a working directory and the mode accepts edits",
         )
@@ -211,7 +211,7 @@ def write_decision(question: FileQuestion, mode: Mode) -> Decision:
         else "is outside the working directories"
     )
     return Decision(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         reason=Reason.NO_RULE if question.inside else Reason.WORKING_DIRECTORY,
         words=f"{question.path} {where}",
         blocked_path=question.spellings[0] if question.inside else _blocked(question),
@@ -220,7 +220,7 @@ def write_decision(question: FileQuestion, mode: Mode) -> Decision:
 
 def _ambiguous(question: FileQuestion) -> Decision:
     return Decision(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         reason=Reason.PROTECTED,
         words=f"some systems read {question.path} as another file name",
         blocked_path=question.spellings[0],

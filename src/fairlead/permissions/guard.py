@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fairlead.permissions.audit import Decider
 from fairlead.permissions.model.families import CURRENT
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.policy import check
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
@@ -30,7 +30,7 @@ TOO_LONG = "the command is too long to analyze, so no rule of the host can allow
 class Verdict:
     """What the host does with a request."""
 
-    behaviour: Behaviour
+    behavior: Behavior
     decider: Decider
     words: str
     decision: Decision
@@ -39,7 +39,7 @@ class Verdict:
     @property
     def final(self) -> bool:
         """Whether the user need not be asked."""
-        return not self.behaviour.asks
+        return not self.behavior.asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +57,21 @@ class Guard:
         """Allow, deny, or leave the decision to the user."""
         if self.budget_usd is not None and spent_usd >= self.budget_usd:
             words = f"the budget of ${self.budget_usd:.2f} is used up (${spent_usd:.2f} spent)"
-            return _verdict(Behaviour.DENY, Decider.BUDGET, words, Reason.MODE)
+            return _verdict(Behavior.DENY, Decider.BUDGET, words, Reason.MODE)
         decision = self._decide(call, place)
-        if decision.behaviour is Behaviour.DENY:
+        if decision.behavior is Behavior.DENY:
             return Verdict(
-                behaviour=Behaviour.DENY,
+                behavior=Behavior.DENY,
                 decider=Decider.RULE,
                 words=decision.words,
                 decision=decision,
             )
         if call.tool in INTERACTIVE:
             words = f"{call.tool} is a question to the user"
-            return _verdict(Behaviour.ASK, Decider.PERSON, words, Reason.NEEDS_A_PERSON)
+            return _verdict(Behavior.ASK, Decider.PERSON, words, Reason.NEEDS_A_PERSON)
         if self.plan_only and _changes_something(call, decision, place):
             words = f"{call.tool} would change something, and the session is only planning"
-            return _verdict(Behaviour.DENY, Decider.PLAN_MODE, words, Reason.MODE)
+            return _verdict(Behavior.DENY, Decider.PLAN_MODE, words, Reason.MODE)
         return _allowed_or_asked(decision, too_long=_is_too_long(call))
 
     def _decide(self, call: ToolCall, place: PathContext) -> Decision:
@@ -79,7 +79,7 @@ class Guard:
         rules = self.rules.with_mode(Mode.DEFAULT)
         places = [place] if place.family is CURRENT else [place, replace(place, family=CURRENT)]
         decisions = [check(call, rules, own) for own in places]
-        return max(decisions, key=lambda decision: decision.behaviour.strictness)
+        return max(decisions, key=lambda decision: decision.behavior.strictness)
 
 
 def _is_too_long(call: ToolCall) -> bool:
@@ -94,15 +94,15 @@ def _allowed_or_asked(decision: Decision, *, too_long: bool) -> Verdict:
     # The CLI had a reason to ask. Only a rule of the host takes precedence over it: that a command
     # is read-only, or that a file is in a working directory, does not.
     by_rule = decision.reason is Reason.RULE and decision.rule is not None
-    if decision.behaviour is Behaviour.ALLOW and by_rule:
+    if decision.behavior is Behavior.ALLOW and by_rule:
         return Verdict(
-            behaviour=Behaviour.ALLOW,
+            behavior=Behavior.ALLOW,
             decider=Decider.RULE,
             words=decision.words,
             decision=decision,
         )
     return Verdict(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         decider=Decider.PERSON,
         words=decision.words if by_rule else TOO_LONG if too_long else UNDECIDED,
         decision=decision,
@@ -114,7 +114,7 @@ def _changes_something(call: ToolCall, decision: Decision, place: PathContext) -
         return not _is_plan_file(call, place)
     if call.tool != "Bash":
         return False
-    return check(call, RuleBook(), place).behaviour is not Behaviour.ALLOW
+    return check(call, RuleBook(), place).behavior is not Behavior.ALLOW
 
 
 def _is_plan_file(call: ToolCall, place: PathContext) -> bool:
@@ -124,6 +124,6 @@ def _is_plan_file(call: ToolCall, place: PathContext) -> bool:
     return all(path.startswith(folder) and path.endswith(".md") for path in paths)
 
 
-def _verdict(behaviour: Behaviour, decider: Decider, words: str, reason: Reason) -> Verdict:
-    decision = Decision(behaviour=behaviour, reason=reason, words=words)
-    return Verdict(behaviour=behaviour, decider=decider, words=words, decision=decision)
+def _verdict(behavior: Behavior, decider: Decider, words: str, reason: Reason) -> Verdict:
+    decision = Decision(behavior=behavior, reason=reason, words=words)
+    return Verdict(behavior=behavior, decider=decider, words=words, decision=decision)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.paths import PathContext
 
@@ -52,7 +52,7 @@ def _without_broken_files(book: RuleBook, place: PathContext) -> tuple[RuleBook,
             rules=tuple(
                 entry
                 for entry in book.rules
-                if entry.behaviour is not Behaviour.ALLOW or _source(entry) not in broken
+                if entry.behavior is not Behavior.ALLOW or _source(entry) not in broken
             ),
             directories=tuple(
                 entry for entry in book.directories if (entry.scope, entry.file) not in broken
@@ -78,7 +78,7 @@ def _without_untrusted(book: RuleBook, place: PathContext) -> tuple[RuleBook, li
     ignored = tuple(
         entry
         for entry in book.rules
-        if entry.scope is Scope.PROJECT and entry.behaviour is Behaviour.ALLOW
+        if entry.scope is Scope.PROJECT and entry.behavior is Behavior.ALLOW
     )
     folders = tuple(entry for entry in book.directories if entry.scope in _OWN)
     notes = [f"the {entry} is ignored until the workspace is trusted" for entry in ignored]

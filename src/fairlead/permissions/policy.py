@@ -28,7 +28,7 @@ from fairlead.permissions.file_policy import (
 )
 from fairlead.permissions.in_force import in_force
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
 from fairlead.permissions.rules.domains import domain_matches, is_documentation
@@ -55,17 +55,17 @@ __all__ = ["check", "explain"]
 def check(call: ToolCall, book: RuleBook, place: PathContext) -> Decision:
     """What happens to this call, and why."""
     book, steps = in_force(book, place)
-    for behaviour in (Behaviour.DENY, Behaviour.ASK):
-        decision = _whole_tool(call, behaviour, book, place) or _by_content(
-            call, behaviour, book, place
+    for behavior in (Behavior.DENY, Behavior.ASK):
+        decision = _whole_tool(call, behavior, book, place) or _by_content(
+            call, behavior, book, place
         )
-        if decision is None and behaviour is Behaviour.DENY:
+        if decision is None and behavior is Behavior.DENY:
             decision = _refused(call, book, place)
         if decision is not None:
             return _finish(decision, call, book, place, steps)
-        steps.append(f"no {behaviour.value} rule matches")
+        steps.append(f"no {behavior.value} rule matches")
     decision = _by_steps(call, book, place, steps)
-    if decision.behaviour is Behaviour.ALLOW:
+    if decision.behavior is Behavior.ALLOW:
         uncertain = _may_ask_anyway(call, decision, book, place)
         if uncertain is not None:
             steps.append(decision.words)
@@ -80,7 +80,7 @@ def _by_steps(call: ToolCall, book: RuleBook, place: PathContext, steps: list[st
             return decision
         steps.append(note)
     return Decision(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         reason=Reason.NO_RULE,
         words=f"no rule matches this use of {call.tool}, and the mode does not allow it",
     )
@@ -96,12 +96,12 @@ def _may_ask_anyway(
     words = uncertainty(call, decision, book, place)
     if words is None:
         certain = certain_rules(book, place)
-        if certain != book and not _by_steps(call, certain, place, []).behaviour.asks:
+        if certain != book and not _by_steps(call, certain, place, []).behavior.asks:
             return None
         words = None if certain == book else "it rests on a rule or folder of an unusual form"
     if words is None:
         return None
-    return Decision(behaviour=Behaviour.MAY_ASK, reason=Reason.NOT_UNDERSTOOD, words=words)
+    return Decision(behavior=Behavior.MAY_ASK, reason=Reason.NOT_UNDERSTOOD, words=words)
 
 
 def explain(call: ToolCall, book: RuleBook, place: PathContext) -> str:
@@ -117,10 +117,10 @@ def _finish(
     decision: Decision, call: ToolCall, book: RuleBook, place: PathContext, steps: list[str]
 ) -> Decision:
     trail = (*steps, *decision.trail, decision.words)
-    if decision.behaviour.asks and book.mode is Mode.DONT_ASK:
+    if decision.behavior.asks and book.mode is Mode.DONT_ASK:
         words = f"{decision.words}; mode dontAsk denies calls that it would have to ask about"
         return replace(
-            decision, behaviour=Behaviour.DENY, reason=Reason.MODE, words=words, trail=trail
+            decision, behavior=Behavior.DENY, reason=Reason.MODE, words=words, trail=trail
         )
     if _goes_to_classifier(decision, call, book, place):
         words = (
@@ -128,7 +128,7 @@ def _finish(
             "and there is none"
         )
         return replace(
-            decision, behaviour=Behaviour.DENY, reason=Reason.CLASSIFIER, words=words, trail=trail
+            decision, behavior=Behavior.DENY, reason=Reason.CLASSIFIER, words=words, trail=trail
         )
     return replace(decision, trail=trail)
 
@@ -138,9 +138,9 @@ def _goes_to_classifier(
 ) -> bool:
     if not _has_classifier(book, place) or place.classifier:
         return False
-    if decision.behaviour is Behaviour.ALLOW:
+    if decision.behavior is Behavior.ALLOW:
         return call.tool in AGENTS and decision.rule is None
-    if not decision.behaviour.asks or call.tool in INTERACTIVE or call.tool in READERS:
+    if not decision.behavior.asks or call.tool in INTERACTIVE or call.tool in READERS:
         return False
     if is_mcp(call.tool):
         return False  # the user is asked (CLI-1613)
@@ -164,7 +164,7 @@ def _needs_the_user(call: ToolCall, book: RuleBook, place: PathContext) -> Decis
     if call.tool not in INTERACTIVE:
         return None
     return Decision(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         reason=Reason.NEEDS_A_PERSON,
         words=f"{call.tool} is a question to the user",
     )
@@ -191,9 +191,7 @@ def _bypassed(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | 
         protected = _protected(call, book, place)
         if protected is not None:
             return protected
-    return Decision(
-        behaviour=Behaviour.ALLOW, reason=Reason.MODE, words="the mode allows every call"
-    )
+    return Decision(behavior=Behavior.ALLOW, reason=Reason.MODE, words="the mode allows every call")
 
 
 def _protected(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
@@ -207,7 +205,7 @@ def _protected(call: ToolCall, book: RuleBook, place: PathContext) -> Decision |
         other_home = question.path.startswith("~") and question.path[1:2] not in ("", "/")
         if other_home:
             # 2.1.325 asks although a rule covers the whole tool (CLI-351).
-            return replace(write_decision(question, Mode.DEFAULT), behaviour=Behaviour.ASK)
+            return replace(write_decision(question, Mode.DEFAULT), behavior=Behavior.ASK)
         if question.protected or (leads_out and _covering_whole(call, book, place)):
             return write_decision(question, Mode.DEFAULT)
     return None
@@ -222,7 +220,7 @@ def _planning(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | 
         words = "plan mode asks about every MCP tool"
     else:
         return None
-    return Decision(behaviour=Behaviour.ASK, reason=Reason.MODE, words=words)
+    return Decision(behavior=Behavior.ASK, reason=Reason.MODE, words=words)
 
 
 def _covered_whole(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
@@ -233,7 +231,7 @@ def _covered_whole(call: ToolCall, book: RuleBook, place: PathContext) -> Decisi
     if entry is None:
         return None
     return Decision(
-        behaviour=Behaviour.ALLOW, reason=Reason.RULE, words=f"the {entry} covers it", rule=entry
+        behavior=Behavior.ALLOW, reason=Reason.RULE, words=f"the {entry} covers it", rule=entry
     )
 
 
@@ -242,7 +240,7 @@ def _by_the_tool(call: ToolCall, book: RuleBook, place: PathContext) -> Decision
         return check_command(call.text("command"), book, place)
     if call.tool in READERS | EDITORS and not file_of(call):
         return Decision(
-            behaviour=Behaviour.ASK,
+            behavior=Behavior.ASK,
             reason=Reason.NOT_UNDERSTOOD,
             words=f"this use of {call.tool} names no file",
         )
@@ -256,7 +254,7 @@ def _by_the_tool(call: ToolCall, book: RuleBook, place: PathContext) -> Decision
         return _skill(call, book, place)
     if call.tool in HARMLESS:
         return Decision(
-            behaviour=Behaviour.ALLOW,
+            behavior=Behavior.ALLOW,
             reason=Reason.HARMLESS,
             words=f"{call.tool} itself changes nothing",
         )
@@ -277,24 +275,24 @@ _STEPS: tuple[tuple[str, _Step], ...] = (
 
 def _skill(call: ToolCall, book: RuleBook, place: PathContext) -> Decision | None:
     name = _skill_name(call)
-    for entry in book.of_behaviour(Behaviour.ALLOW):
+    for entry in book.of_behavior(Behavior.ALLOW):
         if same_tool(entry.rule.tool, call.tool) and entry.rule.content == name:
             return _ruled(entry, "covers it")
     plain = place.is_plain_skill(name)
     if plain:
         return Decision(
-            behaviour=Behaviour.ALLOW,
+            behavior=Behavior.ALLOW,
             reason=Reason.HARMLESS,
             words=f"the skill {name} only adds text to the conversation",
         )
     if plain is False:
         return Decision(
-            behaviour=Behaviour.ASK,
+            behavior=Behavior.ASK,
             reason=Reason.PROTECTED,
             words=f"the skill {name} grants tools, runs hooks or contains commands",
         )
     return Decision(
-        behaviour=Behaviour.MAY_ASK,
+        behavior=Behavior.MAY_ASK,
         reason=Reason.NOT_UNDERSTOOD,
         words=f"the skill {name} may grant tools or run hooks, and then the CLI asks",
     )
@@ -307,14 +305,14 @@ def _skill_name(call: ToolCall) -> str:
 
 def _fetch(call: ToolCall, book: RuleBook) -> Decision | None:
     url = call.text("url")
-    for entry in book.of_behaviour(Behaviour.ALLOW):
+    for entry in book.of_behavior(Behavior.ALLOW):
         if entry.rule.tool == "WebFetch" and domain_matches(
             entry.rule.content or "", url, generous=False
         ):
             return _ruled(entry, "covers it")
     if is_documentation(url):
         return Decision(
-            behaviour=Behaviour.ALLOW,
+            behavior=Behavior.ALLOW,
             reason=Reason.DOCUMENTATION,
             words="the page is documentation that the CLI fetches without asking",
         )
@@ -322,13 +320,13 @@ def _fetch(call: ToolCall, book: RuleBook) -> Decision | None:
 
 
 def _whole_tool(
-    call: ToolCall, behaviour: Behaviour, book: RuleBook, place: PathContext
+    call: ToolCall, behavior: Behavior, book: RuleBook, place: PathContext
 ) -> Decision | None:
     tools = [call.tool]
     if call.tool in EDITORS and place.family.read_denial_stops_writes:
         # A file that must not be read must not be edited either (measured on 2.1.325).
-        tools += ["Read"] if behaviour is Behaviour.DENY else []
-    for entry in book.of_behaviour(behaviour):
+        tools += ["Read"] if behavior is Behavior.DENY else []
+    for entry in book.of_behavior(behavior):
         if entry.whole_tool and any(_names_tool(entry.rule.tool, tool) for tool in tools):
             return _ruled(entry, f"covers every use of {call.tool}")
     return None
@@ -342,7 +340,7 @@ def _names_tool(rule_tool: str, tool: str) -> bool:
 
 
 def _covering_whole(call: ToolCall, book: RuleBook, place: PathContext) -> SourcedRule | None:
-    for entry in book.of_behaviour(Behaviour.ALLOW):
+    for entry in book.of_behavior(Behavior.ALLOW):
         if not entry.whole_tool:
             continue
         if is_mcp(call.tool):
@@ -360,25 +358,25 @@ def _allows_whole(rule_tool: str, tool: str) -> bool:
 
 
 def _by_content(
-    call: ToolCall, behaviour: Behaviour, book: RuleBook, place: PathContext
+    call: ToolCall, behavior: Behavior, book: RuleBook, place: PathContext
 ) -> Decision | None:
     """The decision of a deny or ask rule with content that matches this input."""
-    for entry in book.of_behaviour(behaviour):
+    for entry in book.of_behavior(behavior):
         if same_tool(entry.rule.tool, call.tool) and field_matches(entry.rule.content or "", call):
             return _ruled(entry, "matches a field of the input")
     if call.tool in SHELLS:
-        return forbidden_command(call.text("command"), behaviour, book, place)
+        return forbidden_command(call.text("command"), behavior, book, place)
     if call.tool in SKILLS:
         for command in place.skill_commands(_skill_name(call)):
             # The CLI checks the commands in the file of a skill before it starts it (CLI-1515).
-            decision = forbidden_command(command, behaviour, book, place)
+            decision = forbidden_command(command, behavior, book, place)
             if decision is not None:
                 return decision
     if call.tool in READERS or call.tool in EDITORS:
         question = FileQuestion.of(file_of(call), book, place)
-        forbidding = forbidding_rule(question, behaviour, writing=call.tool in EDITORS)
+        forbidding = forbidding_rule(question, behavior, writing=call.tool in EDITORS)
         return None if forbidding is None else _ruled(forbidding, f"matches {question.path}")
-    for entry in book.of_behaviour(behaviour):
+    for entry in book.of_behavior(behavior):
         if same_tool(entry.rule.tool, call.tool) and _content_matches(entry, call):
             return _ruled(entry, "matches this input")
     return None
@@ -403,5 +401,5 @@ def _content_matches(entry: SourcedRule, call: ToolCall) -> bool:
 
 def _ruled(entry: SourcedRule, words: str) -> Decision:
     return Decision(
-        behaviour=entry.behaviour, reason=Reason.RULE, words=f"the {entry} {words}", rule=entry
+        behavior=entry.behavior, reason=Reason.RULE, words=f"the {entry} {words}", rule=entry
     )

@@ -17,7 +17,7 @@ from fairlead.permissions.bash_policy import check_command, runs_anything
 from fairlead.permissions.file_policy import FileQuestion, read_decision, write_decision
 from fairlead.permissions.model.families import Family
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import ToolCall
 from fairlead.permissions.rules.domains import host_of
@@ -125,8 +125,7 @@ def _beside_path(
     asking = [
         command
         for command in line.commands
-        if command.redirects
-        or check_command(command.source, book, place).behaviour is Behaviour.ASK
+        if command.redirects or check_command(command.source, book, place).behavior is Behavior.ASK
     ]
     if len(asking) > 1:
         if any(command.redirects for command in asking):
@@ -159,7 +158,7 @@ def _for_blocked_path(
         paths = command_paths(command)
         for word in paths.redirected:
             question = FileQuestion.of(word.value or "", book, place, by_command=True)
-            if write_decision(question, book.mode).behaviour is Behaviour.ASK:
+            if write_decision(question, book.mode).behavior is Behavior.ASK:
                 return [_directory(question.spellings[0])]
         looked_after = EDIT_COMMANDS | ({"tee"} if place.family.rule_beside_path else set())
         touched = (*paths.reads, *paths.writes) if paths.program in ("cp", "mv") else paths.writes
@@ -170,7 +169,7 @@ def _for_blocked_path(
             return [folder] if plans else [folder, _ACCEPT_EDITS]
         for word in paths.reads:
             question = FileQuestion.of(word.value or "", book, place, by_command=True)
-            if read_decision(question).behaviour is Behaviour.ASK:
+            if read_decision(question).behavior is Behavior.ASK:
                 return [_read_rule(question.spellings[0], place)]
     return None
 
@@ -189,7 +188,7 @@ def _rules_by_stage(
     stages: dict[int, dict[Rule, None]] = {}
     for command, stage in zip(line.commands, line.segments, strict=True):
         alone = check_command(command.source, book, place)
-        if alone.behaviour is Behaviour.ALLOW:
+        if alone.behavior is Behavior.ALLOW:
             continue
         stages.setdefault(stage, {})[_command_rule(command, place.family)] = None
     return [_local_rule(*rules) for rules in stages.values()] or None

@@ -71,7 +71,7 @@ async def test_every_hidden_character_in_every_field_is_a_token(begin_turn: Begi
         assert names_of(MARKED) - written <= set(titles), field
         await expect(app.decision.get_by_role("alert")).to_contain_text("Warning: contains")
         await refuse(app, cli, field, "Deny and stop")
-    assert {behaviour["behavior"] for _, behaviour in cli.answers} == {"deny"}
+    assert {behavior["behavior"] for _, behavior in cli.answers} == {"deny"}
 
 
 async def test_nothing_hides_in_why_it_is_asked_and_what_always_means(

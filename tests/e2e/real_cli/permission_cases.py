@@ -104,7 +104,7 @@ class Group:
     number: int
     mode: str
     rules: tuple[tuple[str, str, str], ...]
-    """Where (user, project, local, flag, allowedTools), behaviour, rule."""
+    """Where (user, project, local, flag, allowedTools), behavior, rule."""
     calls: tuple[Call, ...]
 
     def __str__(self) -> str:
@@ -145,8 +145,8 @@ def _rules(dice: random.Random) -> tuple[tuple[str, str, str], ...]:
         found.append(("allowedTools", "allow", dice.choice(FLAG_RULES)))
     # One leading slash in settings given on the command line starts nowhere: no use here.
     return tuple(
-        ("project" if place == "flag" and "(/" in rule else place, behaviour, rule)
-        for place, behaviour, rule in found
+        ("project" if place == "flag" and "(/" in rule else place, behavior, rule)
+        for place, behavior, rule in found
     )
 
 

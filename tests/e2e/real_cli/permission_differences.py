@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fairlead.permissions import Behaviour, Decision, Reason, ToolCall
+from fairlead.permissions import Behavior, Decision, Reason, ToolCall
 from fairlead.permissions.shell.commands import parse_command
 from tests.e2e.real_cli.permission_cases import Call, Group
 
@@ -29,7 +29,7 @@ class Case:
     mode: str
     call: ToolCall
     ours: Decision
-    theirs: Behaviour
+    theirs: Behavior
 
     @property
     def command(self) -> str:
@@ -50,15 +50,15 @@ class Difference:
     """Whether a case on one of its versions is an instance of it."""
     example: Group
     versions: tuple[str, ...]
-    ours: Behaviour
-    theirs: Behaviour
+    ours: Behavior
+    theirs: Behavior
 
     def explains(self, case: Case) -> bool:
         return case.version in self.versions and self.holds(case)
 
 
-def _by_rule(case: Case, behaviour: Behaviour) -> bool:
-    return case.ours.behaviour is behaviour and case.ours.rule is not None
+def _by_rule(case: Case, behavior: Behavior) -> bool:
+    return case.ours.behavior is behavior and case.ours.rule is not None
 
 
 def _example(*calls: str | Call, mode: str = "default", **rules: str) -> Group:
@@ -67,7 +67,7 @@ def _example(*calls: str | Call, mode: str = "default", **rules: str) -> Group:
         Call("Bash", {"command": call, "description": "d"}) if isinstance(call, str) else call
         for call in calls
     )
-    placed = tuple(("user", behaviour, rule) for behaviour, rule in rules.items())
+    placed = tuple(("user", behavior, rule) for behavior, rule in rules.items())
     return Group(number=0, mode=mode, rules=placed, calls=asked)
 
 
@@ -76,51 +76,51 @@ DIFFERENCES = (
         name="deny-looks-deeper",
         reason="2.1.38 holds deny rules only against the commands it finds at the surface; the policy "
         "looks into wrappers, prefixes, substitutions and groups, as 2.1.120 and later do.",
-        holds=lambda case: _by_rule(case, Behaviour.DENY),
+        holds=lambda case: _by_rule(case, Behavior.DENY),
         example=_example("FOO=1 npm test", deny="Bash(npm:*)"),
         versions=OLD,
-        ours=Behaviour.DENY,
-        theirs=Behaviour.ASK,
+        ours=Behavior.DENY,
+        theirs=Behavior.ASK,
     ),
     Difference(
         name="ask-outranks-wide-allow",
         reason="In 2.1.38 an allow rule for the whole tool, or bypassPermissions, outranks an ask rule "
         "with content; the policy asks, as 2.1.120 and later do.",
-        holds=lambda case: _by_rule(case, Behaviour.ASK),
+        holds=lambda case: _by_rule(case, Behavior.ASK),
         example=_example("ls", allow="Bash", ask="Bash(ls:*)"),
         versions=OLD,
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="ask-looks-deeper",
         reason="Ask rules are seen as deep as deny rules; a CLI sees some of them only at the surface, "
         "and goes by the mode or by another rule then.",
-        holds=lambda case: _by_rule(case, Behaviour.ASK) and case.call.tool == "Bash",
+        holds=lambda case: _by_rule(case, Behavior.ASK) and case.call.tool == "Bash",
         example=_example("if true; then cat .env; fi", ask="Read(.env)"),
         versions=NEW,
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="deny-inside-shell-strings",
         reason="A command given to a shell as a string falls under deny rules here; no CLI looks inside.",
-        holds=lambda case: _by_rule(case, Behaviour.DENY) and "bash -c" in case.command,
+        holds=lambda case: _by_rule(case, Behavior.DENY) and "bash -c" in case.command,
         example=_example("bash -c 'npm test'", deny="Bash(npm:*)"),
         versions=EVERY,
-        ours=Behaviour.DENY,
-        theirs=Behaviour.ASK,
+        ours=Behavior.DENY,
+        theirs=Behavior.ASK,
     ),
     Difference(
         name="deny-files-in-substitutions",
         reason="Files named by a command inside a substitution or group fall under deny rules here.",
         holds=lambda case: (
-            _by_rule(case, Behaviour.DENY) and bool(parse_command(case.command).hidden)
+            _by_rule(case, Behavior.DENY) and bool(parse_command(case.command).hidden)
         ),
         example=_example("echo $(cat secret.txt)", deny="Read(./secret.txt)"),
         versions=EVERY,
-        ours=Behaviour.DENY,
-        theirs=Behaviour.ASK,
+        ours=Behavior.DENY,
+        theirs=Behavior.ASK,
     ),
     Difference(
         name="not-understood-asks",
@@ -128,8 +128,8 @@ DIFFERENCES = (
         holds=lambda case: case.ours.reason is Reason.NOT_UNDERSTOOD,
         example=_example("echo $HOME"),
         versions=("2.1.220", "2.1.325"),
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="globs-may-reach-denied-files",
@@ -137,8 +137,8 @@ DIFFERENCES = (
         holds=lambda case: "a rule denies" in case.ours.words,
         example=_example("cat *.txt", deny="Read(./secret.txt)"),
         versions=NEW,
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="dot-dot-paths",
@@ -147,8 +147,8 @@ DIFFERENCES = (
         holds=lambda case: "leads through '..'" in case.ours.words,
         example=_example("pwd || cat src/../secret.txt"),
         versions=(*OLD, "2.1.120"),
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="symlinks-lead-out",
@@ -158,8 +158,8 @@ DIFFERENCES = (
             Call("Write", {"file_path": "@P/link/new.txt", "content": "x"}), mode="acceptEdits"
         ),
         versions=OLD,
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="write-rules-are-heeded",
@@ -169,8 +169,8 @@ DIFFERENCES = (
             Call("Write", {"file_path": "@P/src/new.txt", "content": "x"}), deny="Write(src/**)"
         ),
         versions=EVERY,
-        ours=Behaviour.DENY,
-        theirs=Behaviour.ASK,
+        ours=Behavior.DENY,
+        theirs=Behavior.ASK,
     ),
     Difference(
         name="planning-reads-outside",
@@ -179,8 +179,8 @@ DIFFERENCES = (
         holds=lambda case: case.mode == "plan" and case.call.tool == "Read",
         example=_example(Call("Read", {"file_path": "@O/x.txt"}), mode="plan"),
         versions=("2.1.220", "2.1.325"),
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="leading-star-and-interpreters",
@@ -191,18 +191,18 @@ DIFFERENCES = (
         ),
         example=_example("bash -c ls --version", allow="Bash(* --version)"),
         versions=EVERY,
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="deny-files-beside-redirections",
         reason="Where a command writes its output to a file, 2.1.120 and 2.1.220 do not hold the rules "
         "that deny files against what it reads; the policy does, as 2.1.325 does.",
-        holds=lambda case: _by_rule(case, Behaviour.DENY) and ">" in case.command,
+        holds=lambda case: _by_rule(case, Behavior.DENY) and ">" in case.command,
         example=_example("cat secret.txt > out.txt", deny="Read(./secret.txt)"),
         versions=("2.1.120", "2.1.220"),
-        ours=Behaviour.DENY,
-        theirs=Behaviour.ASK,
+        ours=Behavior.DENY,
+        theirs=Behavior.ASK,
     ),
     Difference(
         name="background-jobs",
@@ -211,8 +211,8 @@ DIFFERENCES = (
         holds=lambda case: "starts a background job" in case.ours.words,
         example=_example("npm test &", allow="Bash(npm:*)"),
         versions=("2.1.120",),
-        ours=Behaviour.ASK,
-        theirs=Behaviour.ALLOW,
+        ours=Behavior.ASK,
+        theirs=Behavior.ALLOW,
     ),
     Difference(
         name="classifier-is-given-up",
@@ -221,14 +221,14 @@ DIFFERENCES = (
         holds=lambda case: case.ours.reason is Reason.CLASSIFIER,
         example=_example("npm one", "npm two", "npm three", mode="plan"),
         versions=("2.1.220",),
-        ours=Behaviour.DENY,
-        theirs=Behaviour.ASK,
+        ours=Behavior.DENY,
+        theirs=Behavior.ASK,
     ),
 )
 
 
 def named(case: Case) -> str | None:
     """The name of the difference that this case is an instance of; None if there is none."""
-    if case.ours.behaviour.strictness <= case.theirs.strictness:
+    if case.ours.behavior.strictness <= case.theirs.strictness:
         return None
     return next((known.name for known in DIFFERENCES if known.explains(case)), None)

@@ -17,7 +17,7 @@ import pytest
 from fairlead.model_api.api import ModelApi
 from fairlead.model_api.replies import ToolUse, reply
 from fairlead.permissions import (
-    Behaviour,
+    Behavior,
     RuleBook,
     Scope,
     SettingsFiles,
@@ -84,9 +84,9 @@ class Grounds:
 
     def settings(self, place: str) -> dict[str, Any]:
         permissions: dict[str, list[str]] = {}
-        for where, behaviour, rule in self.group.rules:
+        for where, behavior, rule in self.group.rules:
             if where == place:
-                permissions.setdefault(behaviour, []).append(self.real(rule))
+                permissions.setdefault(behavior, []).append(self.real(rule))
         # Without it the CLI asks a server of its own before it fetches anything.
         return {"skipWebFetchPreflight": True, "permissions": permissions}
 
@@ -120,7 +120,7 @@ class Grounds:
 _SCOPES = {"user": Scope.USER, "project": Scope.PROJECT, "local": Scope.LOCAL}
 
 
-async def outcomes(process: RawCli, count: int) -> list[Behaviour]:
+async def outcomes(process: RawCli, count: int) -> list[Behavior]:
     """What the CLI did with each call."""
     ids = [f"toolu_case_{number}" for number in range(count)]
     asked: set[str] = set()
@@ -133,7 +133,7 @@ async def outcomes(process: RawCli, count: int) -> list[Behaviour]:
         # A CLI that has refused too much gives the turn up, and goes on in the next one.
         assert len(reached) > before, "a call never reached the CLI"
     return [
-        Behaviour.ASK if one in asked else Behaviour.DENY if one in refused else Behaviour.ALLOW
+        Behavior.ASK if one in asked else Behavior.DENY if one in refused else Behavior.ALLOW
         for one in ids
     ]
 
@@ -214,9 +214,9 @@ MEASURED = ("2.1.38", "2.1.325")
 
 
 def _agree(case: Case) -> bool:
-    if case.ours.behaviour is Behaviour.MAY_ASK and str(case.version) not in MEASURED:
-        return case.theirs is not Behaviour.DENY
-    return case.ours.behaviour is case.theirs
+    if case.ours.behavior is Behavior.MAY_ASK and str(case.version) not in MEASURED:
+        return case.theirs is not Behavior.DENY
+    return case.ours.behavior is case.theirs
 
 
 @pytest.mark.matrix(target="conformance", cases=8)
@@ -243,7 +243,7 @@ async def test_P55_a_listed_difference_exists_and_the_policy_is_stricter(
     known: Difference, compare: Compare
 ) -> None:
     case = (await compare(known.example))[-1]
-    assert (case.ours.behaviour, case.theirs) == (known.ours, known.theirs)
+    assert (case.ours.behavior, case.theirs) == (known.ours, known.theirs)
     assert known.ours.strictness > known.theirs.strictness
     assert known.explains(case)
 

@@ -98,8 +98,8 @@ HELLO = "- steps: [{say: Hello.}]"
 BASH = "- steps: [{use: Bash, input: {command: 'touch x', description: d}, id: t1}, {say: Done.}]"
 
 
-def answer_to(asked: dict[str, Any], behaviour: str, **more: Any) -> bytes:
-    body = {"behavior": behaviour, "message": "no", "updatedInput": asked["request"]["input"]}
+def answer_to(asked: dict[str, Any], behavior: str, **more: Any) -> bytes:
+    body = {"behavior": behavior, "message": "no", "updatedInput": asked["request"]["input"]}
     response = {
         "subtype": "success",
         "request_id": asked["request_id"],

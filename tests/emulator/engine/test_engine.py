@@ -67,12 +67,12 @@ def test_E8_an_interrupt_withdraws_then_answers_then_ends_the_turn(version: str)
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_E9_a_tool_runs_only_when_the_host_allows_it(version: str) -> None:
-    for behaviour, runs in (("allow", True), ("deny", False)):
+    for behavior, runs in (("allow", True), ("deny", False)):
         emulated = engine(BASH, version)
         emulated.feed([prompt("go")])
         effects = emulated.drain()
         assert not [effect for effect in effects if isinstance(effect, RunTool)]
-        emulated.feed([answer_to(written(effects)[-1], behaviour)])
+        emulated.feed([answer_to(written(effects)[-1], behavior)])
         started = [effect for effect in emulated.drain() if isinstance(effect, RunTool)]
         assert bool(started) is runs
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import FAMILIES, Behaviour, Mode, RuleBook, ToolCall, family_of
+from fairlead.permissions import FAMILIES, Behavior, Mode, RuleBook, ToolCall, family_of
 from tests.permissions.desk import CWD, bash, place, says, tool
 
-ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
+ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 RULES = RuleBook.of(allow=["Bash(npm:*)", "Bash(rm:*)"], deny=["Read(secret.txt)"])
 WHOLE = RuleBook.of(allow=["Bash"])
 GIT = tool("Write", file_path=f"{CWD}/.git/x")
@@ -33,7 +33,7 @@ MEASURED = [
 
 @pytest.mark.parametrize(("book", "mode", "call", "expected"), MEASURED)
 def test_P55_each_version_decides_as_it_was_seen_to(
-    book: RuleBook, mode: Mode, call: ToolCall, expected: tuple[Behaviour, ...]
+    book: RuleBook, mode: Mode, call: ToolCall, expected: tuple[Behavior, ...]
 ) -> None:
     found = tuple(says(call, book.with_mode(mode), place(family)) for family in FAMILIES)
     assert found == expected

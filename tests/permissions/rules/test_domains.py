@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import Behaviour, RuleBook
+from fairlead.permissions import Behavior, RuleBook
 from fairlead.permissions.rules.domains import host_of
 from tests.permissions.desk import says, tool
 
-ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
+ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 EXAMPLE = RuleBook.of(allow=["WebFetch(domain:example.com)"])
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import CLASSIC, Behaviour, RuleBook, ToolCall, check
+from fairlead.permissions import CLASSIC, Behavior, RuleBook, ToolCall, check
 from tests.permissions.desk import place, says, tool
 
-ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
+ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
     ],
 )
 def test_P23_an_allow_rule_covers_a_server_or_a_tool(
-    rule: str, name: str, expected: Behaviour
+    rule: str, name: str, expected: Behavior
 ) -> None:
     assert says(tool(name), RuleBook.of(allow=[rule])) is expected
 
@@ -46,7 +46,7 @@ def test_P23_an_allow_rule_covers_a_server_or_a_tool(
         ("mcp__s2", "mcp__s__t", ASK),
     ],
 )
-def test_P23_a_deny_rule_assumes_the_worst(rule: str, name: str, expected: Behaviour) -> None:
+def test_P23_a_deny_rule_assumes_the_worst(rule: str, name: str, expected: Behavior) -> None:
     assert says(tool(name), RuleBook.of(deny=[rule])) is expected
 
 
@@ -54,8 +54,8 @@ def test_P23_the_server_settles_what_a_name_leaves_open() -> None:
     book = RuleBook.of(allow=["mcp__s"])
     of_s = ToolCall(tool="mcp__s__x__t", mcp_server="s")
     of_s_x = ToolCall(tool="mcp__s__x__t", mcp_server="s__x")
-    assert check(of_s, book, place()).behaviour is ALLOW
-    assert check(of_s_x, book, place()).behaviour is ASK
+    assert check(of_s, book, place()).behavior is ALLOW
+    assert check(of_s_x, book, place()).behavior is ASK
 
 
 def test_P23_old_versions_know_no_star_in_a_tool_name() -> None:

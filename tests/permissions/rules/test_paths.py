@@ -7,7 +7,7 @@ import pytest
 from fairlead.permissions import (
     CLASSIC,
     CURRENT,
-    Behaviour,
+    Behavior,
     Family,
     Mode,
     Reason,
@@ -17,7 +17,7 @@ from fairlead.permissions import (
 )
 from tests.permissions.desk import CWD, HOME, decide, place, says, tool
 
-ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
+ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 OUTSIDE = "/ship/outside"
 
 
@@ -240,7 +240,7 @@ def test_P20_a_rule_for_a_whole_editing_tool_covers_that_tool() -> None:
 
 @pytest.mark.parametrize(("family", "expected"), [(CURRENT, DENY), (CLASSIC, ASK)])
 def test_P20_newer_versions_do_not_write_what_may_not_be_read(
-    family: Family, expected: Behaviour
+    family: Family, expected: Behavior
 ) -> None:
     book = RuleBook.of(deny=["Read(src/**)"])
     assert says(tool("Write", file_path=f"{CWD}/src/a"), book, place(family)) is expected
@@ -274,7 +274,7 @@ def test_P21_other_files_are_not_protected(path: str) -> None:
 
 @pytest.mark.parametrize(("family", "expected"), [(CURRENT, ASK), (CLASSIC, ALLOW)])
 def test_P21_a_rule_for_the_whole_tool_covers_them_only_in_old_versions(
-    family: Family, expected: Behaviour
+    family: Family, expected: Behavior
 ) -> None:
     call = tool("Write", file_path=f"{CWD}/.git/x")
     assert says(call, RuleBook.of(allow=["Write"]), place(family)) is expected
@@ -296,5 +296,5 @@ def test_P21_a_rule_for_the_whole_tool_covers_them_only_in_old_versions(
         (tool("Write", content="x"), ASK),
     ],
 )
-def test_P27_a_search_is_judged_by_where_it_looks(call: ToolCall, expected: Behaviour) -> None:
+def test_P27_a_search_is_judged_by_where_it_looks(call: ToolCall, expected: Behavior) -> None:
     assert says(call, RuleBook.of(mode=Mode.ACCEPT_EDITS)) is expected

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fairlead.errors import OptionError
 from fairlead.permissions import (
     AddRules,
-    Behaviour,
+    Behavior,
     Mode,
     PermissionUpdate,
     RemoveRules,
@@ -126,7 +126,7 @@ def test_P42_the_destination_can_be_changed() -> None:
     assert with_destination(unknown, "session") is unknown
 
 
-def test_P41_an_update_touches_only_its_own_scope_and_behaviour() -> None:
+def test_P41_an_update_touches_only_its_own_scope_and_behavior() -> None:
     book = RuleBook.of(allow=["Bash(a)"], deny=["Bash(a)"], scope=Scope.USER)
     replaced = apply_update(
         book, ReplaceRules(rules=(), behavior="allow", destination="localSettings")
@@ -136,5 +136,5 @@ def test_P41_an_update_touches_only_its_own_scope_and_behaviour() -> None:
     removed = apply_update(
         book, RemoveRules(rules=rules, behavior="allow", destination="userSettings")
     )
-    assert [entry.behaviour for entry in removed.rules] == [Behaviour.DENY]
+    assert [entry.behavior for entry in removed.rules] == [Behavior.DENY]
     assert apply_update(book, SetMode(mode="plan", destination="session")).mode is Mode.PLAN

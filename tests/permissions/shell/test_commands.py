@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.permissions import Behaviour, RuleBook
+from fairlead.permissions import Behavior, RuleBook
 from fairlead.permissions.shell.commands import parse_command
 from tests.permissions.desk import decide
 
@@ -96,4 +96,4 @@ def test_P9_a_word_that_the_grammar_loses_is_found_again_or_a_doubt() -> None:
 def test_P10_no_line_takes_long_to_judge(text: str) -> None:
     """Bounded by pytest's own time-out; each of these took far too long without bounds."""
     book = RuleBook.of(deny=["Bash(npm:*)", "Bash(* x *)"], allow=["Bash(a)"])
-    assert decide(text, book).behaviour is not Behaviour.DENY
+    assert decide(text, book).behavior is not Behavior.DENY

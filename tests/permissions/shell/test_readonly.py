@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import CLASSIC, CURRENT, Behaviour, Family, Reason
+from fairlead.permissions import CLASSIC, CURRENT, Behavior, Family, Reason
 from tests.permissions.desk import decide, place, says
 
 LOOKING = [
@@ -34,19 +34,19 @@ ACTING = [
 @pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
 def test_P12_a_command_that_only_looks_needs_no_rule(command: str, family: Family) -> None:
     decision = decide(command, at=place(family))
-    assert decision.behaviour is Behaviour.ALLOW
+    assert decision.behavior is Behavior.ALLOW
     assert decision.reason is Reason.READ_ONLY
 
 
 @pytest.mark.parametrize("command", ACTING)
 @pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
 def test_P12_what_may_act_asks(command: str, family: Family) -> None:
-    assert says(command, at=place(family)) is Behaviour.ASK
+    assert says(command, at=place(family)) is Behavior.ASK
 
 
 @pytest.mark.parametrize(
     "command", ["printf '%s' x", "seq 3", "timeout 5 ls", "cat < a.txt", "ls *.txt", "ls # x"]
 )
 def test_P12_newer_versions_know_more_that_only_looks(command: str) -> None:
-    assert says(command, at=place(CURRENT)) is Behaviour.ALLOW
-    assert says(command, at=place(CLASSIC)) is Behaviour.ASK
+    assert says(command, at=place(CURRENT)) is Behavior.ALLOW
+    assert says(command, at=place(CLASSIC)) is Behavior.ASK

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import CLASSIC, CURRENT, Behaviour, Family, Reason, RuleBook
+from fairlead.permissions import CLASSIC, CURRENT, Behavior, Family, Reason, RuleBook
 from tests.permissions.desk import decide, place, says
 
-ALLOW, ASK, DENY = Behaviour.ALLOW, Behaviour.ASK, Behaviour.DENY
+ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 NPM = RuleBook.of(allow=["Bash(npm:*)"])
 
 
@@ -67,13 +67,13 @@ def test_P4_a_prefix_of_two_words_is_not_fooled_by_quotes() -> None:
         (r"kubectl get \*", "kubectl get pods", ASK),
     ],
 )
-def test_P5_a_star_matches_any_words(rule: str, command: str, expected: Behaviour) -> None:
+def test_P5_a_star_matches_any_words(rule: str, command: str, expected: Behavior) -> None:
     assert says(command, RuleBook.of(allow=[f"Bash({rule})"])) is expected
 
 
 @pytest.mark.parametrize(("family", "expected"), [(CURRENT, ALLOW), (CLASSIC, ASK)])
 def test_P5_a_last_star_matches_no_words_only_in_newer_versions(
-    family: Family, expected: Behaviour
+    family: Family, expected: Behavior
 ) -> None:
     assert says("npm run", RuleBook.of(allow=["Bash(npm run *)"]), place(family)) is expected
 
@@ -102,7 +102,7 @@ def test_P6_no_star_reaches_over_an_operator(command: str, rule: str) -> None:
 
 @pytest.mark.parametrize("command", ['npm "a;b"', "npm 'a && b'", r"npm a\;b", "npm 'a\nb'"])
 def test_P6_an_operator_in_quotes_is_no_operator(command: str) -> None:
-    expected = Behaviour.MAY_ASK if "\\" in command else ALLOW
+    expected = Behavior.MAY_ASK if "\\" in command else ALLOW
     assert says(command, NPM) is expected
 
 
@@ -113,7 +113,7 @@ def test_P6_an_operator_in_quotes_is_no_operator(command: str) -> None:
 def test_P7_one_denied_part_denies_the_whole_command(command: str) -> None:
     book = RuleBook.of(allow=["Bash"], deny=["Bash(npm:*)"])
     decision = decide(command, book)
-    assert decision.behaviour is DENY
+    assert decision.behavior is DENY
     assert str(decision.rule.rule if decision.rule else "") == "Bash(npm:*)"
 
 
@@ -170,7 +170,7 @@ def test_P8_every_part_must_be_allowed() -> None:
 )
 def test_P9_what_is_not_understood_asks(command: str) -> None:
     decision = decide(command, RuleBook.of(allow=["Bash(npm:*)", "Bash(cat:*)"]))
-    assert decision.behaviour is ASK
+    assert decision.behavior is ASK
     assert decision.reason is Reason.NOT_UNDERSTOOD
 
 
@@ -303,7 +303,7 @@ def test_P10_an_ask_rule_asks_even_for_what_needs_no_rule() -> None:
     ],
 )
 def test_P11_an_allow_rule_looks_past_only_what_was_measured(
-    command: str, classic: Behaviour, current: Behaviour
+    command: str, classic: Behavior, current: Behavior
 ) -> None:
     assert (says(command, NPM, place(CLASSIC)), says(command, NPM)) == (classic, current)
 

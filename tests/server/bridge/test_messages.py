@@ -135,8 +135,8 @@ async def test_B21_every_message_has_its_fields(served: Served) -> None:
     await ear.say("approve", id="nothing")
     await ear.until("error")
 
-    behaviours = [each["behavior"] for each in told(served) if "behavior" in each]
-    assert behaviours == ["allow", "allow", "deny", "allow"]
+    behaviors = [each["behavior"] for each in told(served) if "behavior" in each]
+    assert behaviors == ["allow", "allow", "deny", "allow"]
     assert {message["type"] for message in ear.heard} == set(OUT)
     for message in ear.heard:
         for name, types in OUT[message["type"]].items():
@@ -218,7 +218,7 @@ async def test_B46_a_text_is_reported_whatever_it_contains(served: Served, words
 
 
 @pytest.mark.parametrize(
-    ("answer", "behaviour", "message"),
+    ("answer", "behavior", "message"),
     [
         ({"type": "approve"}, "allow", ""),
         ({"type": "approve_always"}, "allow", ""),
@@ -227,7 +227,7 @@ async def test_B46_a_text_is_reported_whatever_it_contains(served: Served, words
     ],
 )
 async def test_B47_a_plan_is_approved_and_rejected(
-    served: Served, answer: dict[str, Any], behaviour: str, message: str
+    served: Served, answer: dict[str, Any], behavior: str, message: str
 ) -> None:
     client = await bridge(served)
     await started(client)
@@ -239,7 +239,7 @@ async def test_B47_a_plan_is_approved_and_rejected(
     await client.say(**answer, id=request["toolUseId"])
     await client.hear("result")
     (given,) = [each for each in told(served) if "behavior" in each]
-    assert given["behavior"] == behaviour
+    assert given["behavior"] == behavior
     assert message in given.get("message", "")
     assert not given.get("updatedPermissions")
 

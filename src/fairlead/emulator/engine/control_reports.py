@@ -106,7 +106,7 @@ class ControlReports:
         rules = [
             {
                 "rule": str(entry.rule),
-                "behavior": entry.behaviour.value,
+                "behavior": entry.behavior.value,
                 "source": entry.scope.value,
             }
             for entry in self._parts.permissions.book.rules

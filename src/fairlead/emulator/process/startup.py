@@ -26,7 +26,7 @@ from fairlead.emulator.state.flags import Arguments, BadFlags, read_flags
 from fairlead.emulator.state.profile import DEFAULT_VERSION, Profile, profile_of
 from fairlead.emulator.state.session import Session, Workspace
 from fairlead.permissions.model.families import family_of
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.settings import place_of
 from fairlead.wire.config_folder import state_file
@@ -70,7 +70,7 @@ def prepare(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup:
     session = _session(arguments, workspace, profile, settings, past)
     forgets = arguments.has("--fork-session") and profile.forks_forget_prompts
     book = read_book(arguments, workspace)
-    denied = [entry for entry in book.of_behaviour(Behaviour.DENY) if entry.whole_tool]
+    denied = [entry for entry in book.of_behavior(Behavior.DENY) if entry.whole_tool]
     session.denied_tools = frozenset(entry.rule.tool for entry in denied)
     session.tools = tuple(name for name in session.tools if name not in session.denied_tools)
     return Setup(

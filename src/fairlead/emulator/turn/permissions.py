@@ -22,7 +22,7 @@ from fairlead.emulator.turn.hook_calls import Hooks
 from fairlead.emulator.turn.use import Use
 from fairlead.emulator.turn.verdict import Meta, Verdict, leaves_it_open, verdict_of
 from fairlead.permissions.model.modes import Mode, parse_mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.policy import check
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
@@ -105,12 +105,12 @@ class Permissions:
             self._path_context, classifier=self._path_context.classifier or session.allows_bypass
         )
         decision = check(call, book, place)
-        if decision.behaviour is Behaviour.ALLOW and decision.reason is not Reason.MODE:
+        if decision.behavior is Behavior.ALLOW and decision.reason is not Reason.MODE:
             decision = self._by_exact_rule(call, decision)
-        unanswered = decision.behaviour is Behaviour.ASK and call.tool not in INTERACTIVE
+        unanswered = decision.behavior is Behavior.ASK and call.tool not in INTERACTIVE
         if automatic and unanswered:
             decision = Decision(
-                behaviour=Behaviour.DENY, reason=Reason.CLASSIFIER, words="there is no classifier"
+                behavior=Behavior.DENY, reason=Reason.CLASSIFIER, words="there is no classifier"
             )
         bypasses = mode in (Mode.BYPASS, Mode.AUTO)
         cwd = session.workspace.cwd
@@ -125,31 +125,31 @@ class Permissions:
     ) -> Decision | None:
         """The reason of the tool itself to ask, beside a rule that asks for all of it (CLI-1714)."""
         entry = decision.rule
-        asks = decision.behaviour is Behaviour.ASK and decision.reason is Reason.RULE
+        asks = decision.behavior is Behavior.ASK and decision.reason is Reason.RULE
         if entry is None or not asks:
             return None
         if self._session.profile.ask_rules_precede_paths:
             if not entry.whole_tool:
                 return None
-            kept = [e for e in book.rules if not e.whole_tool or e.behaviour is Behaviour.DENY]
+            kept = [e for e in book.rules if not e.whole_tool or e.behavior is Behavior.DENY]
         else:
             # The old version checks the paths of a command first (CLI-1624).
             if call.tool != "Bash" or entry.whole_tool:
                 return None
-            kept = [e for e in book.rules if e.behaviour is not Behaviour.ASK]
+            kept = [e for e in book.rules if e.behavior is not Behavior.ASK]
         own = check(call, replace(book, rules=tuple(kept)), place)
         cwd = self._session.workspace.cwd
-        asks_itself = own.behaviour is Behaviour.ASK and not leaves_it_open(own, call, cwd)
+        asks_itself = own.behavior is Behavior.ASK and not leaves_it_open(own, call, cwd)
         return own if asks_itself else None
 
     def may_read(self, path: str) -> bool:
         """Whether a file can be read without a question (CLI-1621)."""
         call = ToolCall(tool="Read", input={"file_path": path})
-        return self.judge(call).behaviour is not Behaviour.ASK
+        return self.judge(call).behavior is not Behavior.ASK
 
     def _by_exact_rule(self, call: ToolCall, decision: Decision) -> Decision:
         """A rule for exactly this command is reported before any other (rec 2.1.325/rules)."""
-        for entry in self.book.of_behaviour(Behaviour.ALLOW):
+        for entry in self.book.of_behavior(Behavior.ALLOW):
             same = entry.rule.content == call.text("command")
             if call.tool == "Bash" and entry.rule.tool == "Bash" and same:
                 return replace(decision, reason=Reason.RULE, rule=entry)
@@ -157,9 +157,9 @@ class Permissions:
 
     async def rule(self, use: Use, verdict: Verdict) -> Ruling:
         """Apply a verdict: allow, deny, or ask the host."""
-        if verdict.behaviour is Behaviour.ALLOW:
+        if verdict.behavior is Behavior.ALLOW:
             return Ruling(is_allowed=True, meta=verdict.accepted())
-        if verdict.behaviour is Behaviour.DENY or not self._session.asks_host:
+        if verdict.behavior is Behavior.DENY or not self._session.asks_host:
             events = 2 if verdict.reason_type == "classifier" else use.preparation
             events = 0 if verdict.is_unreadable else events
             await use.passes(events)
@@ -274,7 +274,7 @@ class Permissions:
         remaining = [
             entry
             for entry in self.book.rules
-            if entry.scope is not Scope.PROJECT or entry.behaviour is not Behaviour.ALLOW
+            if entry.scope is not Scope.PROJECT or entry.behavior is not Behavior.ALLOW
         ]
         return replace(self.book, rules=tuple(remaining))
 

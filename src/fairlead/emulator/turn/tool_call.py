@@ -22,7 +22,7 @@ from fairlead.emulator.turn.permissions import USER_REJECTED, Ruling
 from fairlead.emulator.turn.tool_inputs import check_input
 from fairlead.emulator.turn.use import QUICK, Use
 from fairlead.emulator.turn.verdict import Meta, Verdict
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 
 __all__ = ["UseRunner"]
 
@@ -195,9 +195,9 @@ class UseRunner:
                 message=prefix + report.reason,
                 is_counted=profile.counts_hook_denials,
             )
-        if report.decision == "allow" and verdict.behaviour is not Behaviour.DENY:
+        if report.decision == "allow" and verdict.behavior is not Behavior.DENY:
             return Ruling(is_allowed=True, meta={"decision": "accept", **hooked})
-        if self._use.name == "StructuredOutput" and verdict.behaviour is not Behaviour.DENY:
+        if self._use.name == "StructuredOutput" and verdict.behavior is not Behavior.DENY:
             return Ruling(is_allowed=True, meta={"decision": "accept", "source": "config"})
         if report.decision == "ask":
             verdict = _hook_asks(self._use, report, verdict, profile)
@@ -379,7 +379,7 @@ def _hook_asks(use: Use, report: HookReport, verdict: Verdict, profile: Profile)
             "decision_reason_hook_source": "settings",
         }
     return Verdict(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         request=request,
         offers=not profile.hook_requests_offer_nothing,
         message=report.reason,

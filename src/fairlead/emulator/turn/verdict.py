@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from fairlead.emulator.state.profile import Profile
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.book import SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
 from fairlead.permissions.rules.tools import EDITORS, INTERACTIVE, READERS
@@ -33,7 +33,7 @@ NO_CLASSIFIER = (
 class Verdict(Struct, frozen=True, kw_only=True):
     """Allow, ask or deny, with the fields of the protocol."""
 
-    behaviour: Behaviour
+    behavior: Behavior
     reason_type: str | None = None
     reason: str | None = None
     source: str = "config"
@@ -73,9 +73,9 @@ def verdict_of(
 ) -> Verdict:
     """The decision as this version reports it; `bypasses` in the modes that allow everything
     themselves."""
-    if decision.behaviour is Behaviour.ALLOW:
+    if decision.behavior is Behavior.ALLOW:
         return _allowed(decision, call, bypasses=bypasses)
-    if decision.behaviour is Behaviour.DENY:
+    if decision.behavior is Behavior.DENY:
         return _denied(decision, call)
     return _asked(decision, call, profile, cwd)
 
@@ -106,7 +106,7 @@ def _allowed(decision: Decision, call: ToolCall, *, bypasses: bool) -> Verdict:
         reason_type = "subcommandResults"
     else:
         reason_type = None
-    return Verdict(behaviour=Behaviour.ALLOW, reason_type=reason_type, source=source)
+    return Verdict(behavior=Behavior.ALLOW, reason_type=reason_type, source=source)
 
 
 def _source(decision: Decision) -> str:
@@ -119,7 +119,7 @@ def _source(decision: Decision) -> str:
 def _denied(decision: Decision, call: ToolCall) -> Verdict:
     if decision.reason is Reason.CLASSIFIER:
         return Verdict(
-            behaviour=Behaviour.DENY,
+            behavior=Behavior.DENY,
             reason_type="classifier",
             kind="automode-unavailable",
             message=NO_CLASSIFIER.format(tool=call.tool),
@@ -130,7 +130,7 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
         )
     if decision.reason is Reason.MODE:
         return Verdict(
-            behaviour=Behaviour.DENY,
+            behavior=Behavior.DENY,
             reason_type="mode",
             message=f"Permission to use {call.tool} has been denied because the mode is dontAsk.",
         )
@@ -141,7 +141,7 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
         and (decision.rule.rule.tool == "Read" or decision.rule.rule.content is not None)
     ):
         return Verdict(
-            behaviour=Behaviour.DENY,
+            behavior=Behavior.DENY,
             reason_type="rule",
             source="user_reject" if by_user else "config",
             message="File is in a directory that is denied by your permission settings.",
@@ -152,7 +152,7 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
     )
     text = f" with command {call.text('command')}" if call.tool == "Bash" else ""
     return Verdict(
-        behaviour=Behaviour.DENY,
+        behavior=Behavior.DENY,
         reason_type="rule" if whole or call.tool != "Bash" else "subcommandResults",
         source="user_reject" if by_user and (whole or call.tool != "Bash") else "config",
         message=f"Permission to use {call.tool}{text} has been denied.",
@@ -168,7 +168,7 @@ def _asked(decision: Decision, call: ToolCall, profile: Profile, cwd: str) -> Ve
     if reason is not None:
         request["decision_reason"] = reason
     return Verdict(
-        behaviour=Behaviour.ASK,
+        behavior=Behavior.ASK,
         reason_type=reason_type,
         reason=reason,
         message=_unasked_message(decision, call, cwd),

@@ -1,6 +1,6 @@
 """The permission modes, in the CLI's spelling, and which version knows which.
 
-A mode answers only where no rule does. Neighbours: `policy` applies it, `book` keeps one per scope.
+A mode answers only where no rule does. Neighbors: `policy` applies it, `book` keeps one per scope.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Behaviour", "Scope"]
+__all__ = ["Behavior", "Scope"]
 
 
-class Behaviour(StrEnum):
+class Behavior(StrEnum):
     """What a rule does, or what the policy decides about a call."""
 
     ALLOW = "allow"
@@ -30,12 +30,12 @@ class Behaviour(StrEnum):
     @property
     def asks(self) -> bool:
         """Whether the user has to be ready for a question."""
-        return self in (Behaviour.ASK, Behaviour.MAY_ASK)
+        return self in (Behavior.ASK, Behavior.MAY_ASK)
 
     @property
     def in_words(self) -> str:
         """The behavior as a user reads it."""
-        return "may ask" if self is Behaviour.MAY_ASK else self.value
+        return "may ask" if self is Behavior.MAY_ASK else self.value
 
 
 class Scope(StrEnum):

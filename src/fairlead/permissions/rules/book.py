@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fairlead.permissions.model.modes import Mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.rule import Rule
 
 __all__ = ["RuleBook", "SourcedDirectory", "SourcedMode", "SourcedRule"]
@@ -33,7 +33,7 @@ class SourcedRule:
     """A rule, its behavior, and where it was read from."""
 
     rule: Rule
-    behaviour: Behaviour
+    behavior: Behavior
     scope: Scope
     file: str | None = None
 
@@ -44,7 +44,7 @@ class SourcedRule:
         In a deny or ask rule, a single star means the whole tool. In an allow rule, 2.1.325 reads
         it as a pattern below the working directory, which is narrower.
         """
-        if self.behaviour is not Behaviour.ALLOW and self.rule.content in ("*", "**"):
+        if self.behavior is not Behavior.ALLOW and self.rule.content in ("*", "**"):
             return True
         return self.rule.whole_tool
 
@@ -64,7 +64,7 @@ class SourcedRule:
 
     def __str__(self) -> str:
         place = self.file if self.file is not None else self.scope.in_words
-        return f"{self.behaviour.value} rule {self.rule} ({place})"
+        return f"{self.behavior.value} rule {self.rule} ({place})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +108,11 @@ class RuleBook:
         file: str | None = None,
     ) -> RuleBook:
         """A book from plain text rules, all of one scope."""
-        texts = ((Behaviour.DENY, deny), (Behaviour.ASK, ask), (Behaviour.ALLOW, allow))
+        texts = ((Behavior.DENY, deny), (Behavior.ASK, ask), (Behavior.ALLOW, allow))
         return cls(
             rules=tuple(
-                SourcedRule(rule=Rule.parse(text), behaviour=behaviour, scope=scope, file=file)
-                for behaviour, group in texts
+                SourcedRule(rule=Rule.parse(text), behavior=behavior, scope=scope, file=file)
+                for behavior, group in texts
                 for text in group
             ),
             directories=tuple(
@@ -145,10 +145,10 @@ class RuleBook:
             bypass_disabled=self.bypass_disabled or other.bypass_disabled,
         )
 
-    def of_behaviour(self, behaviour: Behaviour) -> Iterator[SourcedRule]:
+    def of_behavior(self, behavior: Behavior) -> Iterator[SourcedRule]:
         """The rules with this behavior, without those that the CLI ignores."""
         for entry in self.rules:
-            if entry.behaviour is behaviour and entry.rule.problem is None:
+            if entry.behavior is behavior and entry.rule.problem is None:
                 yield entry
 
     def ignored(self) -> tuple[SourcedRule, ...]:

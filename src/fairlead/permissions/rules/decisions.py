@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import SourcedRule
 
 __all__ = ["Decision", "Reason", "ToolCall"]
@@ -51,7 +51,7 @@ class Reason(StrEnum):
 class Decision:
     """Allow, may ask, ask or deny, with the reason as a value and as text."""
 
-    behaviour: Behaviour
+    behavior: Behavior
     reason: Reason
     words: str
     rule: SourcedRule | None = None
@@ -66,4 +66,4 @@ class Decision:
         return replace(self, trail=(*steps, *self.trail))
 
     def __str__(self) -> str:
-        return f"{self.behaviour.in_words}: {self.words}"
+        return f"{self.behavior.in_words}: {self.words}"

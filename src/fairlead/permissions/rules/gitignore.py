@@ -6,7 +6,7 @@ is one integer, advanced once per character. A pattern of m and a path of n char
 steps on an integer of m bits, whatever the pattern says.
 
 The meaning of a pattern is that of `git check-ignore`, and the tests compare the two.
-Neighbours: `paths` uses it for permission rules, `server/http/search/file_search` for `.gitignore` files.
+Neighbors: `paths` uses it for permission rules, `server/http/search/file_search` for `.gitignore` files.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from fairlead.permissions.model.families import CURRENT, Family
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.gitignore import LONGEST, compiled
 
@@ -162,24 +162,24 @@ def rule_covers(entry: SourcedRule, path: str, place: PathContext) -> bool:
         idle = content == "/**" and place.family.slash_star_is_idle
         # `~/` and `//` name a folder without its files; only a final `**` covers them (CLI-350).
         idle = idle or not content.endswith("**")
-        return not (idle and entry.behaviour is Behaviour.ALLOW)
+        return not (idle and entry.behavior is Behavior.ALLOW)
     relative = path[len(root) :].lstrip("/")
-    if pattern.endswith("/") and entry.behaviour is Behaviour.ALLOW:
+    if pattern.endswith("/") and entry.behavior is Behavior.ALLOW:
         # `Edit(x/)` is about folders: it covers the files below them (CLI-1504).
         relative = posixpath.dirname(relative)
-    if entry.behaviour is not Behaviour.ALLOW:
+    if entry.behavior is not Behavior.ALLOW:
         # The CLI's matcher ignores case; only deny and ask rules may do so here.
         pattern, relative = pattern.lower(), relative.lower()
     if len(pattern) > LONGEST or len(relative) > LONGEST:
         # No such file can exist. A path that cannot be checked is never allowed and always denied.
-        return entry.behaviour is not Behaviour.ALLOW
+        return entry.behavior is not Behavior.ALLOW
     return bool(relative) and compiled(pattern).covers(relative)
 
 
 def _rooted(content: str, entry: SourcedRule, place: PathContext) -> tuple[str, str] | None:
     pattern = content.removesuffix("/**") if content not in ("**", "./**") else "/"
     if content.startswith("//"):
-        if entry.behaviour is not Behaviour.ALLOW:
+        if entry.behavior is not Behavior.ALLOW:
             # 2.1.325 reads any number of slashes as the root; 2.1.38 matches nothing (CLI-343).
             pattern = "/" + pattern.lstrip("/")
         return "/", pattern.removeprefix("/") if pattern.startswith("//") else pattern

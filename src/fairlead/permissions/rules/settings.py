@@ -20,7 +20,7 @@ from typing import Any
 from fairlead.errors import OptionError, SettingsError
 from fairlead.permissions.model.families import CURRENT, Family
 from fairlead.permissions.model.modes import parse_mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.book import RuleBook, SourcedDirectory, SourcedMode, SourcedRule
 from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.rule import Rule
@@ -28,7 +28,7 @@ from fairlead.permissions.rules.skill_files import is_plain_skill, skill_command
 from fairlead.permissions.rules.updates import (
     DirectoryUpdate,
     RuleUpdate,
-    behaviour_of,
+    behavior_of,
     mode_of,
     rules_of,
     scope_of,
@@ -44,7 +44,7 @@ from fairlead.wire.updates import (
 
 __all__ = ["SettingsFiles", "load_settings", "place_of", "read_settings", "write_update"]
 
-_BEHAVIOURS = (Behaviour.DENY, Behaviour.ASK, Behaviour.ALLOW)
+_BEHAVIORS = (Behavior.DENY, Behavior.ASK, Behavior.ALLOW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +177,9 @@ def _texts(values: object, name: str, path: str) -> Iterable[str]:
 def _book_of(settings: Mapping[str, Any], scope: Scope, path: str) -> RuleBook:
     permissions = _permissions(settings, path)
     rules = tuple(
-        SourcedRule(rule=Rule.parse(text), behaviour=behaviour, scope=scope, file=path)
-        for behaviour in _BEHAVIOURS
-        for text in _texts(permissions.get(behaviour.value, []), behaviour.value, path)
+        SourcedRule(rule=Rule.parse(text), behavior=behavior, scope=scope, file=path)
+        for behavior in _BEHAVIORS
+        for text in _texts(permissions.get(behavior.value, []), behavior.value, path)
     )
     name = "additionalDirectories"
     directories = tuple(
@@ -214,7 +214,7 @@ def write_update(files: SettingsFiles, update: PermissionUpdate) -> str | None:
         present = list(_texts(permissions.get(name, []), name, path))
         permissions[name] = _merged(present, named, update)
     else:
-        name, named = behaviour_of(update).value, [str(rule) for rule in rules_of(update)]
+        name, named = behavior_of(update).value, [str(rule) for rule in rules_of(update)]
         _refuse_broken(update, path)
         present = list(_texts(permissions.get(name, []), name, path))
         permissions[name] = _merged(present, named, update)

@@ -2,7 +2,7 @@
 
 The values are those of `wire.updates`. `read_update` takes whatever a CLI suggests; an update
 whose scope, behavior or mode this version does not know is an `UnknownUpdate` and changes nothing.
-Neighbours: `book` is what changes, `settings` writes the same change to the CLI's files.
+Neighbors: `book` is what changes, `settings` writes the same change to the CLI's files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import structs
 
 from fairlead.errors import OptionError
 from fairlead.permissions.model.modes import Mode, parse_mode
-from fairlead.permissions.model.scopes import Behaviour, Scope
+from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.book import RuleBook, SourcedDirectory, SourcedMode, SourcedRule
 from fairlead.permissions.rules.rule import Rule
 from fairlead.wire.updates import (
@@ -36,7 +36,7 @@ __all__ = [
     "DirectoryUpdate",
     "RuleUpdate",
     "apply_update",
-    "behaviour_of",
+    "behavior_of",
     "mode_of",
     "problem_of",
     "read_update",
@@ -85,11 +85,11 @@ def scope_of(update: RuleUpdate | DirectoryUpdate | SetMode) -> Scope:
     return Scope(update.destination)
 
 
-def behaviour_of(update: RuleUpdate) -> Behaviour:
+def behavior_of(update: RuleUpdate) -> Behavior:
     """What the rules of the update do; OptionError if no version of the CLI knows it."""
     if update.behavior not in BEHAVIORS:
         raise OptionError("behavior", f"{update.behavior!r} is not one of {', '.join(BEHAVIORS)}.")
-    return Behaviour(update.behavior)
+    return Behavior(update.behavior)
 
 
 def mode_of(update: SetMode) -> Mode:
@@ -135,10 +135,10 @@ def _changed_rules(
     book: RuleBook, update: RuleUpdate, scope: Scope, file: str | None
 ) -> tuple[SourcedRule, ...]:
     named = dict.fromkeys(rules_of(update))
-    behaviour = behaviour_of(update)
+    behavior = behavior_of(update)
 
     def concerned(entry: SourcedRule) -> bool:
-        return entry.scope is scope and entry.behaviour is behaviour
+        return entry.scope is scope and entry.behavior is behavior
 
     if isinstance(update, RemoveRules):
         return tuple(
@@ -149,7 +149,7 @@ def _changed_rules(
         kept = tuple(entry for entry in kept if not concerned(entry))
     present = {entry.rule for entry in kept if concerned(entry)}
     return kept + tuple(
-        SourcedRule(rule=rule, behaviour=behaviour, scope=scope, file=file)
+        SourcedRule(rule=rule, behavior=behavior, scope=scope, file=file)
         for rule in named
         if rule not in present
     )

@@ -1,7 +1,7 @@
 """Which files a simple command reads and writes, as far as its arguments tell.
 
 Only programs whose arguments are files are known (those the CLI looks at as well); for any other
-program the answer is nothing, and a rule has to speak for it. Neighbours: `readonly`,
+program the answer is nothing, and a rule has to speak for it. Neighbors: `readonly`,
 `bash_policy`; `paths` decides whether a file may be touched.
 """
 

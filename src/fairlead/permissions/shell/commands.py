@@ -3,7 +3,7 @@
 `parse_command` gives a CommandLine for every text. What the grammar does not fully understand
 is listed in `doubts`, and a line with a doubt is never let through by a rule; its `hidden`
 commands are what was found inside substitutions, groups and the like, for deny rules to see.
-Neighbours: `shell_grammar` does the reading, `bash_rules` and `command_paths` the judging.
+Neighbors: `grammar` does the reading, `rules` and `command_paths` the judging.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks on the plain text of a command line, before and after the grammar has read it.
 
 Before: is there anything that a person cannot see, or too much to read? After: does every
-character belong to a node, or did the grammar drop some without a word? Neighbour: `shell_grammar`.
+character belong to a node, or did the grammar drop some without a word? Neighbor: `grammar`.
 """
 
 from __future__ import annotations

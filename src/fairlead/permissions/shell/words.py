@@ -1,6 +1,6 @@
 """The value of one word of a shell command, as far as it can be known before it runs.
 
-Knows quoting and escapes; does not know commands. Neighbour: `shell_grammar`, the only caller.
+Knows quoting and escapes; does not know commands. Neighbor: `grammar`, the only caller.
 """
 
 from __future__ import annotations

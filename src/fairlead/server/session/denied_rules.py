@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.policy import check
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import ToolCall
@@ -47,7 +47,7 @@ class DeniedRules:
         if not self._updates:
             return None
         decision = check(call, self._book, place)
-        by_rule = decision.behaviour is Behaviour.DENY and decision.rule is not None
+        by_rule = decision.behavior is Behavior.DENY and decision.rule is not None
         return decision.words if by_rule else None
 
     def settings(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fairlead.host.requests import plans
 from fairlead.host.requests.decisions import Allow, Decision, Deny, PermissionRequest
 from fairlead.host.requests.elicitations import DialogRequest, ElicitationReply, ElicitationRequest
 from fairlead.permissions.guard import Guard
-from fairlead.permissions.model.scopes import Behaviour
+from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.decisions import ToolCall
 from fairlead.server.session.denied_rules import DeniedRules
 from fairlead.server.session.open_requests import Requests
@@ -79,12 +79,12 @@ class PermissionHandlers:
             "request_id": request.id,
             "tool": request.tool_name,
             "input_sha256": await hash_input(request.input),
-            "decision": verdict.behaviour.value,
+            "decision": verdict.behavior.value,
             "decider": verdict.decider.value,
             "words": verdict.words,
         }
         await self._session.record([Decided(request.id, "rule")], audit=(self._record(details),))
-        allowed = verdict.behaviour is Behaviour.ALLOW
+        allowed = verdict.behavior is Behavior.ALLOW
         return Allow() if allowed else Deny(f"Not allowed here: {verdict.words}.")
 
     async def _by_denied_rule(self, request: PermissionRequest) -> Decision | None:

@@ -2,11 +2,13 @@
 
     python -m tests.e2e.real_cli.policy run 2.1.38 2.1.325 --calls 5000 --seed monday
     python -m tests.e2e.real_cli.policy run 2.1.325 --calls 1000 --mix everyday --save FOLDER
+    python -m tests.e2e.real_cli.policy run 2.1.325 --calls 1000 --hunt
     python -m tests.e2e.real_cli.policy compare 2.1.325 FILE…
     python -m tests.e2e.real_cli.policy conform
 
 `run` gets the verdicts of the CLIs, prints how many decisions of the policy are equal, stricter and
-laxer, shrinks each laxer case, and exits with 1 if there is one. `compare` holds stored verdicts
+laxer, shrinks each laxer case, and exits with 1 if there is one; with `--hunt` it spends its calls where
+the policy can be laxer (see `hunt`). `compare` holds stored verdicts
 against the policy of today. `conform` is what `make conformance` runs: the fixed slice, then new calls
 with a seed of the day on every version; it writes docs/compatibility.md. The CLIs must be in the
 cache, and a run needs no network.
@@ -27,6 +29,7 @@ from tests.e2e.real_cli.compiled import compiled
 from tests.e2e.real_cli.policy.compare import Case, cases
 from tests.e2e.real_cli.policy.figures import Figures, figures_of, write
 from tests.e2e.real_cli.policy.generate import scenarios
+from tests.e2e.real_cli.policy.hunt import hunted
 from tests.e2e.real_cli.policy.recording import SLICE, load, record
 from tests.e2e.real_cli.policy.shrink import shrunk
 
@@ -54,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run.add_argument("--mix", choices=("wild", "everyday", "recombined"), default="wild")
     run.add_argument("--workers", type=int, default=1)
     run.add_argument("--save", type=Path)
+    run.add_argument("--hunt", action="store_true", help="only calls that the policy allows")
     compare = commands.add_parser("compare")
     compare.add_argument("version")
     compare.add_argument("files", nargs="+", type=Path)
@@ -118,10 +122,13 @@ async def _slice_changes(version: str, workers: int) -> list[str]:
 
 async def _run(version: str, given: argparse.Namespace) -> int:
     cli = compiled(ensure(version))
-    save = given.save / f"{version}-{given.mix}-{given.seed}.jsonl" if given.save else None
+    kind = "hunt-" if given.hunt else ""
+    save = given.save / f"{kind}{version}-{given.mix}-{given.seed}.jsonl" if given.save else None
     if save is not None:
         save.parent.mkdir(parents=True, exist_ok=True)
     made = scenarios(given.seed, given.calls, given.mix)
+    if given.hunt:
+        made = hunted(given.seed, given.calls, given.mix, version)
     recorded = await record(made, cli, workers=given.workers, save=save)
     found = cases(version, recorded)
     _print(version, found)
@@ -140,7 +147,7 @@ def _print(version: str, found: Sequence[Case]) -> None:
         for name in ("equal", "stricter", "laxer")
     ]
     kinds = Counter(
-        (case.decision.behaviour.value, case.verdict) for case in found if case.outcome != "equal"
+        (case.decision.behavior.value, case.verdict) for case in found if case.outcome != "equal"
     )
     sys.stdout.write(f"{version}: {len(found)} calls, {', '.join(parts)}\n")
     for (decided, verdict), count in kinds.most_common():

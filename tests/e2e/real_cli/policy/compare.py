@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairlead.permissions import Decision, ToolCall, check, family_of, place_of
 from fairlead.permissions.guard import Guard
-from tests.e2e.real_cli.policy.layouts import Ground
+from tests.e2e.real_cli.policy.layouts import Workspace
 from tests.e2e.real_cli.policy.scenario import Call, Scenario
 
 __all__ = ["Case", "Verdicts", "cases", "decide"]
@@ -38,7 +38,7 @@ class Case:
     @property
     def outcome(self) -> str:
         """`equal`, `stricter` or `laxer`; a decision of `mayAsk` is at best stricter."""
-        decided = self.decision.behaviour.value
+        decided = self.decision.behavior.value
         if decided == self.verdict:
             return "equal"
         more = _STRICTNESS[decided] - _STRICTNESS[self.verdict]
@@ -63,17 +63,17 @@ class Case:
 
 def decide(scenario: Scenario, version: str, root: Path) -> list[tuple[Decision, str]]:
     """What policy and guard say about each call; builds the scenario's folders below `root`."""
-    ground = Ground(scenario, root)
-    ground.build()
-    book = ground.book()
+    workspace = Workspace(scenario, root)
+    workspace.build()
+    book = workspace.book()
     place = place_of(
-        str(ground.project), str(ground.home), family_of(version), trusted=scenario.trusted
+        str(workspace.project), str(workspace.home), family_of(version), trusted=scenario.trusted
     )
     guard = Guard(rules=book)
     calls = [
-        ToolCall(tool=call.tool, input=ground.real(dict(call.input))) for call in scenario.calls
+        ToolCall(tool=call.tool, input=workspace.real(dict(call.input))) for call in scenario.calls
     ]
-    return [(check(call, book, place), guard.answer(call, place).behaviour.value) for call in calls]
+    return [(check(call, book, place), guard.answer(call, place).behavior.value) for call in calls]
 
 
 def cases(version: str, recorded: Iterable[tuple[Scenario, Verdicts]]) -> list[Case]:

@@ -56,5 +56,5 @@ def _of(made: Scenario, decisions: list[Decision], *behaviors: str) -> list[Call
     return [
         call
         for call, decision in zip(made.calls, decisions, strict=True)
-        if decision.behaviour.value in behaviors
+        if decision.behavior.value in behaviors
     ]

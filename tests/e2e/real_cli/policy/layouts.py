@@ -16,7 +16,7 @@ from fairlead.permissions.rules.book import SourcedDirectory
 from fairlead.testing.hermetic import trust
 from tests.e2e.real_cli.policy.scenario import Scenario
 
-__all__ = ["LAYOUTS", "Ground"]
+__all__ = ["LAYOUTS", "Workspace"]
 
 PLAIN = (
     "@P/a.txt", "@P/b.md", "@P/secret.txt", "@P/.env", "@P/package.json", "@P/Makefile",
@@ -58,7 +58,7 @@ _SCOPES = {"user": Scope.USER, "project": Scope.PROJECT, "local": Scope.LOCAL}
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Workspace:
     """The folders of one scenario below `root`."""
 
     scenario: Scenario

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fairlead.testing.real_cli import RealCli
 from tests.e2e.real_cli.policy.compare import Verdicts
-from tests.e2e.real_cli.policy.layouts import Ground
+from tests.e2e.real_cli.policy.layouts import Workspace
 from tests.e2e.real_cli.policy.scenario import Scenario
 from tests.e2e.real_cli.policy.verdicts import verdicts
 
@@ -30,13 +30,13 @@ async def ask_cli(scenario: Scenario, cli: RealCli) -> Verdicts:
     """The verdicts of a real CLI on one scenario, in folders that are removed afterwards."""
     # The CLI opens a socket below its home, whose path may have 107 bytes.
     with tempfile.TemporaryDirectory(prefix="fl-", ignore_cleanup_errors=True) as folder:
-        return await verdicts(scenario, cli, _ground(scenario, folder))
+        return await verdicts(scenario, cli, _workspace(scenario, folder))
 
 
-def _ground(scenario: Scenario, folder: str) -> Ground:
-    ground = Ground(scenario, Path(folder).resolve())
-    ground.build()
-    return ground
+def _workspace(scenario: Scenario, folder: str) -> Workspace:
+    workspace = Workspace(scenario, Path(folder).resolve())
+    workspace.build()
+    return workspace
 
 
 async def record(

@@ -18,7 +18,7 @@ from fairlead.model_api.replies import ToolUse, reply
 from fairlead.model_api.script import when
 from fairlead.testing.hermetic import hermetic_env
 from fairlead.testing.real_cli import RealCli
-from tests.e2e.real_cli.policy.layouts import Ground
+from tests.e2e.real_cli.policy.layouts import Workspace
 from tests.e2e.real_cli.policy.sandbox import IDLE_SHELL, sandboxed
 from tests.e2e.real_cli.policy.scenario import Scenario
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
@@ -54,33 +54,33 @@ class _Sandboxed(RawCli):
     wait_s = 600.0
     """A turn has many calls, and the machine may be busy with other tests."""
 
-    def wrap(self, ground: Ground) -> None:
-        read_only = [ground.settings_file("user")]
-        self._command = tuple(sandboxed(list(self._command), ground.home, read_only))
+    def wrap(self, workspace: Workspace) -> None:
+        read_only = [workspace.settings_file("user")]
+        self._command = tuple(sandboxed(list(self._command), workspace.home, read_only))
 
 
 async def verdicts(
-    scenario: Scenario, cli: RealCli, ground: Ground, notes: dict[int, str] | None = None
+    scenario: Scenario, cli: RealCli, workspace: Workspace, notes: dict[int, str] | None = None
 ) -> list[str | None]:
     """The verdict on each call; None for a call that the CLI did not check."""
-    shell = ground.root / "shell" / "bash"
+    shell = workspace.root / "shell" / "bash"
     shell.parent.mkdir()
     shell.write_text(IDLE_SHELL)
     shell.chmod(0o755)
     flags = tuple(flag for flag in FLAGS if flag not in _TOO_MUCH)
-    flags = (*flags, *ground.flags(), "--strict-mcp-config", *_servers(scenario, ground))
+    flags = (*flags, *workspace.flags(), "--strict-mcp-config", *_servers(scenario, workspace))
     async with AsyncExitStack() as stack:
         model = await stack.enter_async_context(ModelApi())
-        env = hermetic_env(ground.home, model.base_url, IS_SANDBOX="1", SHELL=str(shell))
-        process = _Sandboxed(cli, env=env, cwd=ground.project, flags=flags)
-        process.wrap(ground)
+        env = hermetic_env(workspace.home, model.base_url, IS_SANDBOX="1", SHELL=str(shell))
+        process = _Sandboxed(cli, env=env, cwd=workspace.project, flags=flags)
+        process.wrap(workspace)
         await stack.enter_async_context(process)
         watch = _Watch(process, scenario)
         batch = SMALL_BATCH if scenario.mode in ("plan", "auto") else BATCH
         for start in range(0, len(scenario.calls), batch):
             numbers = range(start, min(start + batch, len(scenario.calls)))
             while missing := [number for number in numbers if not watch.is_settled(number)]:
-                uses = [_use(ground, scenario, number) for number in missing]
+                uses = [_use(workspace, scenario, number) for number in missing]
                 text = f"batch {watch.turns}"
                 model.push(when(reply(*uses), text=text, tool_result=False))
                 if not await watch.turn(text):
@@ -90,18 +90,20 @@ async def verdicts(
     return [watch.verdict(number) for number in range(len(scenario.calls))]
 
 
-def _servers(scenario: Scenario, ground: Ground) -> tuple[str, ...]:
+def _servers(scenario: Scenario, workspace: Workspace) -> tuple[str, ...]:
     """The flags for the MCP servers, which are started only for scenarios that call their tools."""
     if not any("mcp" in call.tool.lower() for call in scenario.calls):
         return ()
-    server = small_server(ground.home / "tmp" / "mcp.log")
+    server = small_server(workspace.home / "tmp" / "mcp.log")
     named = {"srv": server, "other": server, "srv__x": server}
     return "--mcp-config", json.dumps({"mcpServers": named})
 
 
-def _use(ground: Ground, scenario: Scenario, number: int) -> ToolUse:
+def _use(workspace: Workspace, scenario: Scenario, number: int) -> ToolUse:
     call = scenario.calls[number]
-    return ToolUse(name=call.tool, input=ground.real(dict(call.input)), id=f"toolu_case_{number}")
+    return ToolUse(
+        name=call.tool, input=workspace.real(dict(call.input)), id=f"toolu_case_{number}"
+    )
 
 
 class _Watch:
