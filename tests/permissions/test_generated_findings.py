@@ -191,3 +191,68 @@ def test_P95_2_1_38_asks_about_printing_with_sed_while_edits_are_accepted(comman
     assert says(command, book, place(CLASSIC)) is ASK
     assert says(command, at=place(CLASSIC)) is ALLOW
     assert says(command, book) is ALLOW
+
+
+@pytest.mark.parametrize("name", ["x~1", "x.con", "x.", ".../x"])
+def test_P96_a_rule_for_the_whole_tool_does_not_cover_ambiguous_names(name: str) -> None:
+    book = RuleBook.of(allow=["Write", "Read"])
+    assert says(tool("Write", file_path=f"{CWD}/{name}", content="x"), book) is ASK
+    assert says(tool("Read", file_path=f"{CWD}/{name}"), book) in (ALLOW, MAY_ASK)
+    assert says(tool("Write", file_path=f"{CWD}/x.txt", content="x"), book) is ALLOW
+    bypass = RuleBook.of(mode=Mode.BYPASS)
+    assert says(tool("Write", file_path=f"{CWD}/{name}", content="x"), bypass) is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["git diff -^x", "git status -.", "grep -. a.txt", "sort -+ a.txt", "rg -% x"]
+)
+def test_P97_every_word_with_a_dash_is_an_option(command: str) -> None:
+    assert says(command) is ASK
+    assert says("git diff HEAD^ -- a.txt") is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["test -f", "test --foo a", "test a -foo b", "test -n x -n", "[ --foo a ]"]
+)
+def test_P98_a_test_has_known_operators_with_operands(command: str) -> None:
+    assert says(command) is ASK
+    assert says("test ! -f a.txt") is says("[ a.txt -nt b.md ]") is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "[ -f a.txt ]",
+        "[[ -f a.txt ]]",
+        "if [[ -f a.txt ]]; then ls; fi",
+        "[[ -f a.txt ]] && ls",
+        "[[ -n x && -f a.txt ]]",
+        "[[ ! -f a.txt ]]",
+    ],
+)
+def test_P99_a_deny_rule_matches_a_test_without_its_closing_bracket(command: str) -> None:
+    assert says(command, RuleBook.of(deny=["Bash(* a.txt)"])) is DENY
+    assert says(command, RuleBook.of(deny=["Bash(* b.txt)"])) is not DENY
+
+
+@pytest.mark.parametrize("name", ["Read", "Write", "Grep"])
+def test_P100_a_path_with_a_nul_character_does_not_fail(name: str, tmp_path: Path) -> None:
+    at = place_of(str(tmp_path), str(tmp_path), CURRENT)
+    path = f"{tmp_path}/a\0b"
+    call = tool(name, file_path=path, path=path, content="x", pattern="x")
+    assert says(call, at=at) in (ASK, MAY_ASK)
+    assert says(bash(f"cat '{path}'"), at=at) is not ALLOW
+
+
+@pytest.mark.parametrize("command", ["cat '' -n", 'grep "" -r', "git log '' -1", "npm '' -x"])
+def test_P101_an_option_behind_an_empty_word_asks_in_2_1_38(command: str) -> None:
+    book = RuleBook.of(allow=["Bash(npm:*)"])
+    assert says(command, book, place(CLASSIC)) is ASK
+    assert says("echo '' -n", book, place(CLASSIC)) is ALLOW
+    assert says('grep -r "" src', book, place(CLASSIC)) is ALLOW
+
+
+def test_P102_a_percent_sign_in_a_file_asks_in_2_1_38() -> None:
+    assert says("grep x a%b", at=place(CLASSIC)) is says("grep x '%F'", at=place(CLASSIC)) is ASK
+    assert says("git log --format=%H", at=place(CLASSIC)) is ALLOW
+    assert says("grep %F a.txt", at=place(CLASSIC)) is ALLOW

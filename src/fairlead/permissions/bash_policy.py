@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from fairlead.permissions.file_policy import (
     FileQuestion,
@@ -19,6 +19,7 @@ from fairlead.permissions.file_policy import (
     unreadable_path,
     write_decision,
 )
+from fairlead.permissions.model.families import Family
 from fairlead.permissions.model.modes import Mode
 from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
@@ -224,7 +225,7 @@ def _doubt(line: CommandLine, book: RuleBook, place: PathContext) -> str | None:
     if "/proc/" in line.text and any(map(_names_environment, line.text.split())):
         return "it names the environment of a process"
     if place.family.plain_words_only and any(map(_hides_option, line.commands)):
-        return "the name of an option is quoted"
+        return "the name of an option is quoted, or stands behind an empty word"
     odd = sorted(line.features & place.family.doubts)
     if odd:
         return f"this version of the CLI does not analyze it ({', '.join(odd)})"
@@ -232,10 +233,16 @@ def _doubt(line: CommandLine, book: RuleBook, place: PathContext) -> str | None:
 
 
 def _hides_option(command: SimpleCommand) -> bool:
-    """Whether 2.1.38 takes a word such as `-''x` for an attempt to hide an option (CLI-348)."""
-    return len(command.words) > 1 and quotes_options(
-        (Word(source="", value=""), *command.words[1:])
+    """Whether 2.1.38 sees an attempt to hide an option: `-''x`, `'' -x` (CLI-348, CLI-1524)."""
+    if len(command.words) < 2:
+        return False
+    behind_nothing = any(
+        word.source in ("''", '""') and (following.value or "").startswith("-")
+        for word, following in pairwise(command.words)
     )
+    if behind_nothing and command.words[0].value != "echo":
+        return True
+    return quotes_options((Word(source="", value=""), *command.words[1:]))
 
 
 def _doubt_about_repository(line: CommandLine) -> str | None:
@@ -378,7 +385,7 @@ def _blocked_file(
     )
     for words, mode, writing in groups:
         for word in words:
-            problem = _unclear(word, book, writing=writing)
+            problem = _unclear(word, book, place.family, writing=writing)
             if problem:
                 return _ask(problem)
             question = FileQuestion.of(word.value or "", book, place, cwd=cwd, by_command=True)
@@ -399,7 +406,7 @@ def _is_working_directory(question: FileQuestion, place: PathContext) -> bool:
     )
 
 
-def _unclear(word: Word, book: RuleBook, *, writing: bool) -> str | None:
+def _unclear(word: Word, book: RuleBook, family: Family, *, writing: bool) -> str | None:
     value = word.value
     if value is None:
         return "it names a file that is known only when it runs"
@@ -408,6 +415,8 @@ def _unclear(word: Word, book: RuleBook, *, writing: bool) -> str | None:
     if "$" in value or "`" in value:
         # The CLI looks for an expansion even in quotes (CLI-1500).
         return f"{value} looks like a name that the shell expands"
+    if "%" in value and family.plain_words_only:
+        return f"{value} looks like a variable of Windows"  # CLI-1525
     if ".." in value.split("/")[1:]:
         return f"{value} leads through '..'"
     if not word.glob:

@@ -206,7 +206,12 @@ def _protected(call: ToolCall, book: RuleBook, place: PathContext) -> Decision |
         if other_home:
             # 2.1.325 asks although a rule covers the whole tool (CLI-351).
             return replace(write_decision(question, Mode.DEFAULT), behavior=Behavior.ASK)
-        if question.protected or (leads_out and _covering_whole(call, book, place)):
+        if (
+            question.protected
+            or question.ambiguous
+            or (leads_out and _covering_whole(call, book, place))
+        ):
+            # Names that Windows reads as others ask too (CLI-1520).
             return write_decision(question, Mode.DEFAULT)
     return None
 

@@ -94,8 +94,8 @@ def spellings(path: str, place: PathContext, cwd: str | None = None) -> tuple[st
     """The path as named, and as the file system resolves it: one or two absolute paths."""
     absolute = place.absolute(path, cwd)
     named = _normalized(absolute)
-    if len(absolute) > LONGEST:
-        return (named,)  # No file system has such a path, and resolving it would take long.
+    if len(absolute) > LONGEST or "\0" in absolute:
+        return (named,)  # No file system has such a path, and resolving it would fail or take long.
     resolved = _normalized(place.resolve(absolute))
     return (named,) if named == resolved else (named, resolved)
 

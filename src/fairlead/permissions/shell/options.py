@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 __all__ = ["NEW_OPTIONS", "OLD_OPTIONS", "OPTIONS", "Options"]
 
-_LOOKS_LIKE_OPTION = re.compile(r"-[A-Za-z0-9_-].*", re.DOTALL)
+_LOOKS_LIKE_OPTION = re.compile(r"-.+", re.DOTALL)
+"""2.1.325 takes `-.` and `-^x` for options, too (CLI-1521)."""
 
 
 @dataclass(frozen=True, slots=True)

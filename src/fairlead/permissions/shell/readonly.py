@@ -72,6 +72,9 @@ _JQ_WORDS = re.compile(r"\b(?:env|input|inputs|include|import|debug|stderr|halt|
 _UNIQ_OPTION = re.compile(r"-[a-zA-Z]+|--[a-zA-Z-]+(?:=\S+)?")
 _TEST_OPERATORS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _TEST_UNSUPPORTED = frozenset(("-v", "-R", "-a", "-o", "-t", "(", ")", "--"))
+_TEST_KNOWN_WORDS = """-b -c -d -e -f -g -h -k -n -p -r -s -u -w -x -z -G -L -N -O -S
+    -ef -eq -ge -gt -le -lt -ne -nt -ot"""
+_TEST_KNOWN = frozenset(_TEST_KNOWN_WORDS.split())
 _XARGS = Options(
     flags=frozenset(("-0", "-t", "-r", "-x")), numbers=frozenset(("-n", "-P", "-L", "-s"))
 )
@@ -238,6 +241,11 @@ def _is_plain_test(arguments: list[str], family: Family) -> bool:
     if _TEST_UNSUPPORTED.intersection(arguments) or any("[" in word for word in arguments):
         return False
     if len(arguments) > 3 or any(not _is_literal(word) for word in arguments):
+        return False
+    # An operator must be known, and something must follow it (CLI-1522).
+    if any(word.startswith("-") and word not in _TEST_KNOWN for word in arguments):
+        return False
+    if arguments[-1:] and arguments[-1].startswith("-"):
         return False
     if len(arguments) == 3 and arguments[1] in _TEST_OPERATORS:
         return arguments[0].isdigit() and arguments[2].isdigit()

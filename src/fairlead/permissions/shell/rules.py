@@ -129,6 +129,7 @@ def _views(parts: Iterable[str]) -> Iterator[str]:
 def _fragments(text: str) -> tuple[str, ...]:
     """The text between operators, without quotes, with and without what may precede a command."""
     bare = [" ".join(_QUOTES.sub("", part).split()) for part in _OPERATORS.split(text)]
+    bare += [part[:-3] for part in bare if part.endswith(" ]]")]
     commands = [_PRECEDING.sub("", part) for part in bare]
     found = dict.fromkeys(filter(None, bare + commands))
     return tuple(dict.fromkeys((*found, *_views(found))))

@@ -139,6 +139,7 @@ _MAX_VIEWS = 200
 ordinary line, and few enough that no line takes long."""
 
 
+_BRACKETS = {"[": "]", "[[": "]]"}
 _QUOTING = re.compile(r"[\"'\\]")
 _REDIRECTION = re.compile(r"\d*(?:&>>?|>>|>\||>&|<&|<>|<<<|[<>])(.*)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=.*", re.DOTALL)
@@ -183,6 +184,8 @@ def _views_of(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
     if not words or depth > _MAX_WRAPPERS:
         return
     yield words
+    if words[0] in _BRACKETS and words[-1] == _BRACKETS[words[0]]:
+        yield words[:-1]  # The CLI compares a test without its closing bracket (CLI-1523).
     if _ASSIGNMENT.fullmatch(words[0]):
         yield from _views_of(words[1:], depth + 1)
         return
