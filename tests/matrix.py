@@ -18,7 +18,7 @@ are one such list.
 A test that loops over a list, or that generates its cases, asks for its share:
 
     for flag in share(flags, 4): …            # 4 of the flags, evenly spread, or all of them
-    @settings(max_examples=examples(200))     # 200 in `make faults`, a quarter in `make test`
+    @settings(max_examples=examples(200))     # 200 in `make faults`, a tenth in `make test`
 
 `share` needs the mark as well. A Hypothesis test is marked for `make faults` by itself.
 `tests/test_matrix.py` checks that no case is lost.
@@ -42,7 +42,7 @@ WHOLE = os.environ.get("FAIRLEAD_MATRIX") == "whole"
 TARGETS = ("conformance", "faults")
 """Targets of the Makefile that run the matrices marked with their name."""
 
-FEWEST_EXAMPLES = 15
+FEWEST_EXAMPLES = 10
 
 
 def share(cases: Sequence[T], count: int) -> list[T]:
@@ -54,7 +54,7 @@ def share(cases: Sequence[T], count: int) -> list[T]:
 
 def examples(count: int) -> int:
     """How many examples a test generates in `make test` that generates this many in `make faults`."""
-    return count if WHOLE else min(count, max(FEWEST_EXAMPLES, count // 4))
+    return count if WHOLE else min(count, max(FEWEST_EXAMPLES, count // 10))
 
 
 def slice_of(cases: Sequence[Mapping[str, Hashable]]) -> list[int]:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.suite import Part, main, run
 
+pytestmark = pytest.mark.timeout(300)  # Each test starts pytest several times.
+
 TESTS = """
 from pathlib import Path
 

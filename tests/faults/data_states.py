@@ -18,11 +18,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from fairlead.commands.main import main as fairlead
+from fairlead.commands.serve import run  # noqa: F401 - imported once, for all states
 from fairlead.errors import FairleadError
 from fairlead.server.store_opening import StoreRefused, opened_store
 from fairlead.store.log import NewEvent, StoreUnavailable
@@ -30,23 +33,54 @@ from fairlead.store.sqlite import SqliteStore
 
 START_S = 30
 
+SERVE = ("--agent=demo", "--no-browser", "--port=0")
+
 
 def mount(folder: Path, *options: str) -> None:
     subprocess.run(["mount", *options, str(folder)], check=True)
 
 
 def serve(data: Path, *flags: str) -> dict[str, Any]:
-    """Start the server; a good one is ended as soon as it says where it is."""
-    command = [sys.executable, "-m", "fairlead.commands.main", "serve", "--agent=demo",
-               "--no-browser", "--port=0", f"--data={data}", *flags]  # fmt: skip
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as server:
-        assert server.stdout is not None
-        started = any(line.startswith("  open ") for line in server.stdout)
+    """Start the server; a good one is ended as soon as it prints its address.
+
+    It runs in a fork of this process, which has imported everything once for all states.
+    """
+    (output, its_output), (errors, its_errors) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(its_output, 1)
+        os.dup2(its_errors, 2)
+        for pipe in (output, its_output, errors, its_errors):
+            os.close(pipe)
+        _become_server(data, *flags)
+    os.close(its_output)
+    os.close(its_errors)
+    with os.fdopen(output) as lines, os.fdopen(errors) as complaint:
+        started = any(line.startswith("  open ") for line in lines)
         if started:
-            server.send_signal(signal.SIGINT)
-        _, said = server.communicate(timeout=START_S)
-    return {"started": started, "exit": server.returncode, "said": said}
+            os.kill(pid, signal.SIGINT)
+        said = complaint.read()
+    _, status = os.waitpid(pid, 0)
+    return {"started": started, "exit": os.waitstatus_to_exitcode(status), "said": said}
+
+
+def _become_server(data: Path, *flags: str) -> NoReturn:
+    code = 1
+    try:
+        code = fairlead(["serve", *SERVE, f"--data={data}", *flags])
+    except BaseException:  # noqa: BLE001 - the test reads it on stderr
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def serve_in_new_process(data: Path) -> dict[str, Any]:
+    """Start a server that is refused, next to threads of this process, which a fork would copy."""
+    command = [sys.executable, "-m", "fairlead.commands.main", "serve", *SERVE, f"--data={data}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=START_S, check=False)
+    return {"started": "  open " in done.stdout, "exit": done.returncode, "said": done.stderr}
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -191,7 +225,7 @@ def main(name: str) -> None:
 
     async def two() -> dict[str, Any]:
         async with holder:
-            return await asyncio.to_thread(serve, good)
+            return await asyncio.to_thread(serve_in_new_process, good)
 
     seen["in use"] = asyncio.run(two())
     sys.stdout.write(json.dumps(seen) + "\n")

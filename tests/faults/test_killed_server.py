@@ -17,7 +17,7 @@ from tests.faults.checker import Findings
 from tests.faults.kill_harness import KillHarness
 from tests.faults.server_forker import ServerForker
 
-KILLS = int(os.environ.get("FAIRLEAD_KILLS", "12"))
+KILLS = int(os.environ.get("FAIRLEAD_KILLS", "6"))
 """In each of two lanes, which run at the same time."""
 
 

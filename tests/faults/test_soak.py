@@ -26,7 +26,7 @@ from tests.server.conftest import Client
 from tests.server.endpoints import ENDPOINTS, asking, enter
 from tests.server.raw_requests import frame
 
-SECONDS = float(os.environ.get("FAIRLEAD_SOAK_S", "6"))
+SECONDS = float(os.environ.get("FAIRLEAD_SOAK_S", "3"))
 LONG = "FAIRLEAD_SOAK_S" in os.environ
 MIB = 1024 * 1024
 GROWTH = 256 * MIB

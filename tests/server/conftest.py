@@ -23,6 +23,9 @@ from fairlead.server.service import Service, open_service
 from tests.launching import python_launcher
 
 AGENT = Path(__file__).with_name("agent.py")
+VERSION = "2.1.325"
+"""What the scripted agent reports."""
+
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
 
 
@@ -144,7 +147,8 @@ async def serving(folder: Path, limits: Limits, **more: Any) -> AsyncIterator[Se
     launcher = python_launcher(folder / "claude-scripted", AGENT, folder / "agent.log")
     async with open_service(
         data=folder / "data",
-        options=Options(agent=launcher, graces=QUICK),
+        # With its version, the server starts no process to ask for it.
+        options=Options(agent=launcher, graces=QUICK, version=VERSION),
         agent="scripted",
         limits=limits,
         policy=Policy(roots=(folder,)),

@@ -30,6 +30,9 @@ from tests.server.hub_clients import HubClient
 from tests.waiting import until
 
 AGENT = Path(__file__).with_name("agent.py")
+VERSION = "2.1.325"
+"""What the scripted agent reports."""
+
 QUICK = Graces(after_eof=0.5, after_term=0.5, after_kill=5.0)
 PATIENCE_S = 60.0
 
@@ -62,6 +65,8 @@ class ServerHarness:
         self.limits = limits or Limits(restart_delays_s=(0.0,), store_retry_s=0.1, analysis_s=30.0)
         self.policy = policy or Policy(roots=(folder,))
         self.agent = agent or python_launcher(folder / "claude-scripted", AGENT, self.log)
+        # Known, so that no process is started to ask for it.
+        self.version = VERSION if agent is None else None
         self.cli = CliSessions(self.projects) if cli else None
         self.clock = clock
         self.profiles = Profiles(profiles)
@@ -72,7 +77,9 @@ class ServerHarness:
 
     async def __aenter__(self) -> Self:
         await self.store.start()
-        options = Options(agent=self.agent, graces=QUICK, control_timeout=30.0)
+        options = Options(
+            agent=self.agent, graces=QUICK, control_timeout=30.0, version=self.version
+        )
         self.registry = Registry(
             self.store,
             limits=self.limits,

@@ -130,6 +130,8 @@ async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
                     project=claude.project,
                     home=claude.home,
                     limits=limits,
+                    # With its version, the server starts no process to ask for it.
+                    version=version,
                     **options,
                 )
             )
@@ -155,7 +157,11 @@ async def fake_cli_server(tmp_path: Path, fake_cli: FakeCli) -> AsyncIterator[Ap
     project = tmp_path / "project"
     project.mkdir()
     async with open_app_server(
-        tmp_path, agent=fake_cli.agent, project=project, names=("127.0.0.2",)
+        tmp_path,
+        agent=fake_cli.agent,
+        project=project,
+        names=("127.0.0.2",),
+        version=DEFAULT_VERSION,
     ) as server:
         yield server
 

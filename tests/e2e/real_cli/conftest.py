@@ -8,7 +8,7 @@
 
 `cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). `make conformance` runs
             each test that takes it on every version. `make test` runs each case on one of 2.1.38
-            and 2.1.325, and each module on both. FAIRLEAD_CLI_VERSIONS selects the versions
+            and 2.1.325, and each module with at least four cases on both. FAIRLEAD_CLI_VERSIONS selects the versions
             instead, each for all tests
             (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`).
             For one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
@@ -57,10 +57,11 @@ SELECTED = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(
 
 VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *SELECTED)))
 
-OLD_EVERY = 4
-"""In `make test` the first case of a module and every fourth after it run on the oldest of the
-default versions, all others on the newest: users have the newest, and it starts in half the CPU
-time. `make conformance` runs all cases on all versions."""
+OLD_EVERY = 12
+MODULE_CASES = 4
+"""In `make test` the first case of a module and every twelfth after it run on the oldest of the
+default versions if the module has at least four cases, and all others on the newest: users have the
+newest, and it starts in half the CPU time. `make conformance` runs all cases on all versions."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,10 +84,9 @@ def _one_version_each(items: list[pytest.Item]) -> list[pytest.Item]:
         modules.setdefault(item.path, {}).setdefault(_case(item), []).append(item)
     chosen = set()
     for cases in modules.values():
-        several = 0
-        for same in cases.values():
-            chosen.add(same[-1 if several % OLD_EVERY else 0])
-            several += len(same) > 1
+        several = [same for same in cases.values() if len(same) > 1]
+        old = several[::OLD_EVERY] if len(several) >= MODULE_CASES else []
+        chosen.update(same[0 if same in old else -1] for same in cases.values())
     return [item for item in items if item in chosen]
 
 

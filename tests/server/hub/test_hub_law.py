@@ -177,7 +177,7 @@ TestHubLaw = HubMachine.TestCase
 TestHubLaw.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
 
 
-EVENTS = int(os.environ.get("FAIRLEAD_HUB_EVENTS", "20000"))
+EVENTS = int(os.environ.get("FAIRLEAD_HUB_EVENTS", "10000"))
 """`make faults` runs 100,000."""
 
 

@@ -384,6 +384,8 @@ async def test_B115_the_audit_says_who_opened_joined_and_ended_a_terminal(
     await screen.type("exit 3\n")
     await ended(first, session)
     again = await open_terminal(first, session)
+    # The program that starts the shell may still ignore SIGHUP, and would be killed only later.
+    await again.run("echo ready$((40+2))", "ready42\r\n")
     assert (await second.intend("close_terminal", terminal=again.terminal))["ok"]
     records = await audited(with_terminals, session, 5)
     folder = str(with_terminals.project.resolve())
