@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.emulator.forked_emulator import EmulatorForker, ForkedProcess
 from tests.emulator.recorded_process import Event, RecordedProcess
 from tests.emulator.skeleton import skeletons
 
@@ -53,7 +54,13 @@ class Replay:
     """One process of a scenario."""
 
     def __init__(
-        self, recorded: RecordedProcess, version: str, name: str, root: Path, script: Path
+        self,
+        emulators: EmulatorForker,
+        recorded: RecordedProcess,
+        version: str,
+        name: str,
+        root: Path,
+        script: Path,
     ) -> None:
         self._recorded = recorded
         self._name = name
@@ -64,9 +71,9 @@ class Replay:
         self._seen: Counter[str] = Counter()
         self._recorded_ids: dict[str, tuple[str, int]] = {}
         self._recorded_counts: Counter[str] = Counter()
-        self._process = self._start(version, script)
+        self._process = self._start(emulators, version, script)
 
-    def _start(self, version: str, script: Path) -> subprocess.Popen[bytes]:
+    def _start(self, emulators: EmulatorForker, version: str, script: Path) -> ForkedProcess:
         root = self._root
         environment = {
             "HOME": str(root / "home"),
@@ -83,14 +90,7 @@ class Replay:
         given = self._recorded.environment.items()
         environment |= {key: value for key, value in given if value is not None}
         arguments = [self._here(word) for word in self._recorded.argv]
-        return subprocess.Popen(
-            [sys.executable, "-m", "fairlead.emulator", *arguments],
-            cwd=root / "project",
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        return emulators.start(arguments, cwd=root / "project", env=environment)
 
     def _here(self, text: str) -> str:
         return text.replace(RECORDED_ROOT + "/", f"{self._root}/")
@@ -118,7 +118,6 @@ class Replay:
         quietly = self._wait_for(written, END_S, quiet=QUIET_S)
         if self._name in SIGNALS and not (quietly and self._process.poll() is not None):
             self._signal()
-        assert self._process.stdin is not None
         try:
             self._process.stdin.close()
         except BrokenPipeError:
@@ -129,8 +128,6 @@ class Replay:
             self._process.kill()
             self._process.wait()
         self._drain_all()
-        assert self._process.stderr is not None
-        assert self._process.stdout is not None
         stderr = self._process.stderr.read().decode()
         self._process.stderr.close()
         return Replayed(self._lines, self._process.returncode, stderr)
@@ -146,7 +143,6 @@ class Replay:
             self._process.wait(END_S)
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
         for line in self._process.stdout:
             self._queue.put(line)
         self._queue.put(None)
@@ -201,7 +197,6 @@ class Replay:
 
     def _write(self, batch: list[Event]) -> None:
         data = b"".join(self._line(event.message) for event in batch)
-        assert self._process.stdin is not None
         try:
             self._process.stdin.write(data)
             self._process.stdin.flush()

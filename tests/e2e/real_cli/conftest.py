@@ -82,7 +82,7 @@ def _one_version_each(items: list[pytest.Item]) -> list[pytest.Item]:
     modules: dict[Path, dict[str, list[pytest.Item]]] = {}
     for item in items:
         modules.setdefault(item.path, {}).setdefault(_case(item), []).append(item)
-    chosen = set()
+    chosen: set[pytest.Item] = set()
     for cases in modules.values():
         several = [same for same in cases.values() if len(same) > 1]
         old = several[::OLD_EVERY] if len(several) >= MODULE_CASES else []
