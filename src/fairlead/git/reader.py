@@ -32,7 +32,7 @@ from collections.abc import Mapping, Sequence
 from fairlead.git.errors import GitError, GitMissing, GitOutputTooLarge, GitTimeout
 from fairlead.git.repository import Repository
 
-__all__ = ["BIG_FILE", "DIFF", "FIXED", "OUTPUT_BYTES", "GitReader", "literal"]
+__all__ = ["BIG_FILE", "DIFF", "FIXED", "OUTPUT_BYTES", "GitReader", "git_environment", "literal"]
 
 DEADLINE_S = 20.0
 OUTPUT_BYTES = 16 * 1024 * 1024
@@ -188,7 +188,7 @@ class GitReader:
                 f"--work-tree={repository.top}",
                 *arguments,
                 cwd=repository.top,
-                env=_environment() if environment is None else environment,
+                env=git_environment() if environment is None else environment,
                 stdin=asyncio.subprocess.DEVNULL if stdin is None else pipe,
                 stdout=pipe,
                 stderr=pipe,
@@ -230,7 +230,8 @@ def filter_settings(listed: bytes) -> tuple[dict[str, str], tuple[str, ...]]:
     return trusted, tuple(foreign)
 
 
-def _environment() -> dict[str, str]:
+def git_environment() -> dict[str, str]:
+    """The whole environment of git, in which it asks nobody and fetches nothing."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return environment | {
         "LC_ALL": "C.UTF-8",
