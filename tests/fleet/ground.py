@@ -75,13 +75,17 @@ class Fleet:
         self._stack = AsyncExitStack()
 
     async def add_node(self, node_id: str, **more: Any) -> FleetNode:
-        """Start a machine; one of the same id before it must have been stopped."""
+        """Start a machine; one of the same id before it must have been stopped.
+
+        `serving` starts its server, which has the scripted agent unless this is given.
+        """
         folder = self.folder / node_id
         folder.mkdir(exist_ok=True)
         role = more.pop("fleet_role", "owner")
         copied = more.pop("copied_folders", ())
+        start = more.pop("serving", serving)
         stack = AsyncExitStack()
-        served = await stack.enter_async_context(serving(folder, self.limits, **more))
+        served = await stack.enter_async_context(start(folder, self.limits, **more))
         bus = self.broker.connect()
         node = await stack.enter_async_context(
             open_node(

@@ -8,32 +8,19 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import websockets
 
-from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
-from fairlead.fleet.bus.nkey import NodeKey
-from fairlead.fleet.bus.server_config import Members
-from fairlead.fleet.protocol.permissions import Member
 from tests.fleet.bus.server import Ground, running_bus
 from tests.fleet.ground import Fleet, text_of
-from tests.server.conftest import PATIENT, Client
+from tests.fleet.nats_ground import nats_fleet
+from tests.server.conftest import Client
 
 NODES, GATEWAYS = ("node0", "node1"), ("gate0", "gate1")
-
-
-class Connections:
-    """Hands out connections that were made before."""
-
-    def __init__(self, buses: Iterator[NatsBus]) -> None:
-        self._buses = buses
-
-    def connect(self) -> NatsBus:
-        return next(self._buses)
 
 
 @pytest.fixture
@@ -44,35 +31,13 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
 
 @pytest.fixture
 async def team(ground: Ground, tmp_path: Path) -> AsyncIterator[Fleet]:
-    keys = {name: NodeKey() for name in (*NODES, *GATEWAYS)}
-    members = {name: Member(name, key.public) for name, key in keys.items()}
-    await ground.servers[0].set_members(
-        Members(
-            admin=ground.admin.public,
-            gateways=tuple(members[name] for name in GATEWAYS),
-            nodes=tuple(members[name] for name in NODES),
-        )
-    )
-    tls = tls_context(ground.certificates.authority)
-    buses = [
-        NatsBus(ground.addresses, key, tls, name=name, member=name) for name, key in keys.items()
-    ]
-    made = Fleet(tmp_path, PATIENT)
-    made.broker = Connections(iter(buses))  # type: ignore[assignment]
-    try:
-        for bus in buses:
-            bus.start()
-            assert await bus.wait_connected(20), bus.problem
+    async with nats_fleet(ground, tmp_path, NODES, GATEWAYS) as made:
         for name in NODES:
             await made.add_node(name)
         for name in GATEWAYS:
             await made.add_gateway(name)
         await made.known()
         yield made
-    finally:
-        await made.close()
-        for bus in buses:
-            await bus.close()
 
 
 def decision(session: str, row: dict[str, Any]) -> dict[str, Any]:

@@ -391,6 +391,10 @@ class SqliteStore:
         outcome = IntentOutcome(client=client, n=n, result=result_json)
         await self._write(lambda db: intents.put(db, outcome))
 
+    async def intent_results(self, session: str) -> list[IntentOutcome]:
+        """The results of all intents about a session, for a machine that takes the session over."""
+        return await self._read(lambda db: intents.of_session(db, session))
+
     async def make_room_for_intents(self, client: str) -> bool:
         """Make room for this client by deleting older clients of its device; False if impossible."""
         if await self._read(lambda db: intents.has_room(db, client)):

@@ -60,6 +60,16 @@ export interface ListedLimit {
   readonly continues_at: number | null;
 }
 
+/** The machine that a session was moved to. */
+export interface ListedMove {
+  readonly node: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly move: string;
+  readonly link: string;
+  readonly at: number;
+}
+
 /** The state of a listed session; a part of the transcript's status. */
 export interface ListedStatus {
   readonly state: string;
@@ -107,6 +117,7 @@ export interface NodeRow {
   readonly draining: boolean;
   readonly roots: readonly string[];
   readonly replicated: boolean;
+  readonly limits: readonly LimitRow[];
   readonly problem: string | null;
 }
 
@@ -177,6 +188,8 @@ export interface SessionRow {
   readonly continue_at_reset: boolean | null;
   readonly profile: string;
   readonly node: string;
+  readonly generation: number;
+  readonly moved: ListedMove | null;
 }
 
 /** Whether events can be stored, and why not. */

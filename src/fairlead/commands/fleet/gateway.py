@@ -76,6 +76,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", type=Path, help="the data folder of the gateway")
     parser.add_argument(
+        "--archive",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the logs that machines copy to the bus in this folder for ever, readable by "
+        "this user; they can be searched, and continued on another machine when theirs is gone",
+    )
+    parser.add_argument(
         "--bus-host",
         metavar="ADDRESS",
         help="the address on which the bus listens for machines (default: all, or this machine "
@@ -173,6 +180,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
                 gateway_id=bus.key.id,
                 address=address,
                 routes=EnrolmentRoutes(enrolment, Limits()).routes,
+                archive=arguments.archive,
             )
         )
         with _stopping_at_ctrl_c(gateway):

@@ -26,6 +26,11 @@ LEASE_S = 15
 """Longer than JetStream pauses after the death of a leader (7.9 s in ten measured kills)."""
 
 LOG_DAYS = 14
+
+AGES_S = {"clients": 60 * 86_400}
+"""How long a key stays in a bucket after it was written; other keys stay for ever. A client that was
+unused for this time is forgotten by its machines too."""
+
 ANSWER_S = 5.0
 READY_S = 60.0
 CONNECT_S = 60.0
@@ -75,7 +80,7 @@ def _configs(replicas: int, log_bytes: int, lease_s: int) -> list[dict[str, Any]
             "discard": "new",
             "deny_delete": True,
             "duplicate_window": lease_s * NANO,
-            "max_age": lease_s * NANO if name == "lease" else 0,
+            "max_age": (lease_s if name == "lease" else AGES_S.get(name, 0)) * NANO,
             "max_msg_size": 256 * 1024,
             "republish": {"src": f"$KV.{name}.>", "dest": f"fl.kv.{name}.>"},
         }

@@ -85,6 +85,8 @@ class Directory:
         self._nodes: dict[str, NodeEntry] = {}
         self._owners: dict[str, tuple[str, str]] = {}
         """Name at the gateway -> node and session."""
+        self.on_moved: Callable[[str, str, str], None] = lambda name, node, session: None
+        """Called with a session's name, its new machine and its id there, when another machine has it."""
         self._inbox: dict[str, set[str]] = {}
         """Node -> the ids of its rows in the inbox of the gateway."""
 
@@ -185,6 +187,11 @@ class Directory:
         split = split_name(name)
         return split if split is not None and split[0] in self._nodes else None
 
+    def session_of(self, node: str, session: str) -> ListedSession | None:
+        """The last known row of a session of a machine."""
+        entry = self._nodes.get(node)
+        return None if entry is None else entry.sessions().get(session)
+
     def with_folder(self, cwd: str) -> list[str]:
         """The machines that are here and have sessions in a folder."""
         return [
@@ -221,6 +228,12 @@ class Directory:
         if before not in (None, name):  # The CLI's own session was resumed by the node.
             self._remove_session(entry, row.id)
         entry.names[row.id] = name
+        before_owner = self._owners.get(name)
+        if before_owner is not None and before_owner[0] != entry.id:
+            if not self._has_more_right(row, *before_owner):
+                return  # It was moved from here to there.
+            self._owners[name] = entry.id, row.id
+            self.on_moved(name, entry.id, row.id)
         self._owners[name] = entry.id, row.id
         self._lobby.put("sessions", structs.replace(row, id=name, node=entry.id))
 
@@ -229,6 +242,18 @@ class Directory:
         if name is not None and self._owners.get(name, ("",))[0] == entry.id:
             del self._owners[name]
             self._lobby.remove("sessions", name)
+            for other in self._nodes.values():  # What is left on a machine that it was moved from.
+                row = other.sessions().get(session) if session in other.names else None
+                if row is not None and other is not entry:
+                    self._put_session(other, row)
+
+    def _has_more_right(self, row: ListedSession, node: str, session: str) -> bool:
+        """Whether a row is of a later generation than that of another machine."""
+        other = self._nodes.get(node)
+        theirs = None if other is None else other.sessions().get(session)
+        if theirs is None:
+            return True
+        return (row.generation, row.moved is None) > (theirs.generation, theirs.moved is None)
 
     def _show_inbox(self, entry: NodeEntry, changed: set[str] | None) -> None:
         shown = self._inbox.setdefault(entry.id, set())
@@ -264,11 +289,13 @@ class Directory:
             store=server.store,
             running=sum(1 for each in self._lobby_rows(entry) if each.live),
             roots=server.roots,
+            limits=server.limits,
         )
         if beat is not None:
             row = structs.replace(
                 row,
                 version=beat.version,
+                cli_version=beat.cli_version,
                 draining=beat.draining,
                 load=round(beat.load, 1),  # Each change is sent to every client.
                 disk_free=beat.disk_free // DISK_STEP * DISK_STEP,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,11 +26,16 @@ from fairlead.fleet.gateway.highest_intents import HighestIntents
 from fairlead.fleet.gateway.http_routes import FleetApi
 from fairlead.fleet.gateway.joining_devices import FleetCodes, FleetJoining
 from fairlead.fleet.gateway.mirrors import Mirrors
+from fairlead.fleet.gateway.moving.adoption import Adoption
+from fairlead.fleet.gateway.moving.archive import LogArchive
+from fairlead.fleet.gateway.moving.move_routes import MoveRoutes
+from fairlead.fleet.gateway.moving.moves import Moves
 from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.gateway.nodes_watch import NodesWatch
 from fairlead.fleet.gateway.people import FleetPeople, device_secret
 from fairlead.fleet.gateway.present_devices import PresentDevices
 from fairlead.fleet.gateway.replica_documents import ReplicaDocuments
+from fairlead.fleet.gateway.replica_log import CopyReader, StreamCopies
 from fairlead.fleet.gateway.terminals import FleetTerminals
 from fairlead.fleet.gateway.uploads import GatewayUploads
 from fairlead.server.access.device_keys import DeviceKeys
@@ -46,7 +51,14 @@ from fairlead.server.refusal import Refusal
 from fairlead.server.sockets.connections import SocketConnections
 from fairlead.server.sockets.sockets import Sockets
 from fairlead.server.view.lobby import Lobby
-from fairlead.server.web_server import Address, WebServer, application, bind, server_of
+from fairlead.server.web_server import (
+    Address,
+    WebServer,
+    application,
+    base_url_of,
+    bind,
+    server_of,
+)
 
 __all__ = ["Gateway", "open_gateway"]
 
@@ -65,6 +77,7 @@ class Gateway(WebServer):
     documents: FleetDocuments
     client: NodeClient
     devices: DeviceRegistry
+    moves: Moves
 
     async def launch_link(self, role: str = "owner") -> str:
         """The address with a one-time code in its fragment, which any gateway accepts."""
@@ -80,9 +93,11 @@ async def open_gateway(
     address: Address | None = None,
     limits: Limits | None = None,
     routes: tuple[Route, ...] = (),
+    archive: Path | None = None,
 ) -> AsyncIterator[Gateway]:
     """Assemble a gateway; `data` is a folder for uploads. Without an id it gets a random one.
 
+    `archive` is a folder for logs that are kept for longer than on the bus.
     `routes` are further routes of the HTTP API, which this gateway handles by itself.
     """
     address, limits = address or Address(), limits or Limits()
@@ -124,10 +139,21 @@ async def open_gateway(
             highest=highest,
             revoke=revoke,
         )
+        archived = await _archive(stack, archive, bus, directory)
+        readers: tuple[CopyReader, ...] = (StreamCopies(bus), *archived)
         replicas = ReplicaDocuments(
-            hub, bus, limits, is_here=directory.is_here, follow=mirrors.follow
+            hub, readers, limits, is_here=directory.is_here, follow=mirrors.follow
         )
         documents.replica = replicas.offer
+        directory.on_moved = _handing_over(mirrors, replicas)
+        moves = Moves(
+            bus,
+            client,
+            directory,
+            Adoption(readers, directory.session_of),
+            lambda name: f"{base_url_of(address, port)}/s/{name}",
+        )
+        stack.push_async_callback(moves.close)
         connections = SocketConnections(documents, devices, limits)
         _connect_devices(devices, people, presence, connections)
         terminals = FleetTerminals(bus, client, directory.owner)
@@ -150,6 +176,7 @@ async def open_gateway(
             limits=limits,
             version=version("fairlead"),
             gaps=lambda: mirrors.gaps,
+            archive=archived[0].search if archived else None,
             more=(
                 *PairRoutes(devices, limits).routes,
                 *DeviceRoutes(
@@ -159,6 +186,7 @@ async def open_gateway(
                     reach=address.reach(port),
                 ).routes,
                 *ProbeRoutes(keys, limits).routes,
+                *MoveRoutes(moves).routes,
                 *routes,
             ),
         )
@@ -167,7 +195,7 @@ async def open_gateway(
         await people.start()
         await presence.start()
         await watch.start()
-        tasks = (people, presence, watch, mirrors, replicas, highest)
+        tasks: list[Any] = [people, presence, watch, mirrors, replicas, highest, moves, *archived]
         for work in (each.run() for each in tasks):
             task = asyncio.create_task(work)
             task.add_done_callback(_report)
@@ -195,7 +223,33 @@ async def open_gateway(
             documents=documents,
             client=client,
             devices=devices,
+            moves=moves,
         )
+
+
+async def _archive(
+    stack: AsyncExitStack, folder: Path | None, bus: Bus, directory: Directory
+) -> tuple[LogArchive, ...]:
+    """The archive in a folder, if there is one."""
+    if folder is None:
+        return ()
+    archive = LogArchive(folder, bus, directory)
+    stack.push_async_callback(archive.close)
+    await archive.start()
+    return (archive,)
+
+
+def _handing_over(mirrors: Mirrors, replicas: ReplicaDocuments) -> Callable[[str, str, str], None]:
+    """Shows the clients of a moved session what its new machine sends."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    def moved(name: str, node: str, session: str) -> None:
+        replicas.forget(name)
+        task = asyncio.create_task(mirrors.hand_over(name, node, session))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    return moved
 
 
 def _connect_devices(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -34,6 +34,7 @@ from fairlead.server.http.routes import Handler, Parameter, Route, openapi
 from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
 from fairlead.server.view.lobby import Lobby
+from fairlead.store.tables.search import Filters
 
 __all__ = ["FleetApi"]
 
@@ -58,6 +59,10 @@ HITS, MOST_HITS = 50, 200
 WHICH = "Several machines could do this. Add the parameter node with the id of one of them."
 
 
+Archive = Callable[[str, Filters, set[str]], Awaitable[dict[str, Any]]]
+"""Searches the archived sessions of the named machines: node -> answer."""
+
+
 class FleetApi(Guard):
     """The handlers."""
 
@@ -72,6 +77,7 @@ class FleetApi(Guard):
         limits: Limits,
         version: str,
         gaps: Callable[[], int],
+        archive: Archive | None = None,
         more: tuple[Route, ...],
     ) -> None:
         """`gaps` counts how often a mirror missed something; `more` are the routes that the gateway handles like a server."""
@@ -83,6 +89,7 @@ class FleetApi(Guard):
         self._limits = limits
         self._version = version
         self._gaps = gaps
+        self._archive = archive
         self.routes = (*self._own(), *more, *self._passed_on())
 
     def _own(self) -> tuple[Route, ...]:
@@ -168,6 +175,10 @@ class FleetApi(Guard):
         offset = _count(parameters.get("offset"), 0)
         query = {**parameters, "limit": str(min(offset + limit, MOST_HITS)), "offset": "0"}
         answers, missing = await self._all(request, "/api/search", urlencode(query))
+        if self._archive is not None and (text := parameters.get("q", "")).strip():
+            away = {node.id for node in self._directory.nodes() if not node.here}
+            found = await self._archive(text, Filters(limit=offset + limit), away)
+            answers += list(found.items())
         newest = parameters.get("order") == "newest"
         merged = merged_hits(answers, self._name, newest=newest, offset=offset, limit=limit)
         return json_answer(self._with_machines(merged, missing))

@@ -173,6 +173,22 @@ class Mirrors:
             if following.node == node:
                 self._heal(following)
 
+    async def hand_over(self, name: str, node: str, document: str) -> None:
+        """Offer the document of another node under a name from now on: the session was moved."""
+        for following in list(self._followed.values()):
+            copy = following.copy
+            if isinstance(copy, MirroredDocument) and copy.name == name and following.node != node:
+                self._followed.pop((following.node, following.document), None)
+                if following.subscription is not None:
+                    with contextlib.suppress(BusError):
+                        await following.subscription.close()
+                copy.mirror = None
+        if self._hub.has(name):
+            followed = self._hub.followers(name) > 0
+            self._hub.detach(name)
+            if followed:
+                await self.follow(node, document, name)
+
     def forget_node(self, node: str) -> None:
         """Follow no document of a node any more: it is gone for good."""
         self._incarnations.pop(node, None)

@@ -11,7 +11,7 @@ import time
 import uuid
 import zlib
 from collections.abc import AsyncIterator, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -28,6 +28,7 @@ from fairlead.fleet.protocol.envelopes import (
     FollowAsk,
     HttpAsk,
     LastIntentAsk,
+    MoveAsk,
     OpenAsk,
     PageAsk,
     PageBody,
@@ -51,6 +52,9 @@ LISTENER_S = 0.2
 
 DOCUMENT_S = 20.0
 """How long a document or a list may take in all."""
+
+MOVE_S = 60.0
+"""How long a step of a move may take."""
 
 HTTP_S = 120.0
 """How long one piece of an HTTP response may take."""
@@ -113,6 +117,13 @@ class NodeClient:
         """Have a node accept no new sessions of the fleet, or accept them again."""
         payload = await self._request(subjects.ask(node, "drain"), node, encode(ask), ANSWER_S)
         _check(decode_body(payload, Answer)[0])
+
+    async def move(self, node: str, ask: MoveAsk) -> dict[str, Any]:
+        """Have a node carry out a step of a move."""
+        payload = await self._request(subjects.ask(node, "move"), node, encode(ask), MOVE_S)
+        answer, content = await self._pull(node, payload)
+        _check(answer)
+        return msgspec.json.decode(content, type=dict[str, Any])
 
     async def last_intent(self, node: str, ask: LastIntentAsk) -> int:
         """The highest number of a client that a node has carried out."""

@@ -9,13 +9,11 @@ follow it get a snapshot.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import structs
 
-from fairlead.fleet.bus.bus import Bus, BusError
-from fairlead.fleet.gateway.replica_log import ReplicaLog
+from fairlead.fleet.gateway.replica_log import CopyReader, best_copy
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
@@ -26,8 +24,6 @@ from fairlead.transcript.state.model import Pending
 from fairlead.transcript.transcript import Transcript
 
 __all__ = ["ReplicaDocuments", "ReplicaView"]
-
-log = logging.getLogger("fairlead.fleet")
 
 CHECK_S = 1.0
 """How often it looks whether a machine is back, and whether a copy is still followed."""
@@ -51,15 +47,15 @@ class ReplicaDocuments:
     def __init__(
         self,
         hub: Hub,
-        bus: Bus,
+        readers: Sequence[CopyReader],
         limits: Limits,
         *,
         is_here: Callable[[str], bool],
         follow: Callable[[str, str, str], Awaitable[bool]],
     ) -> None:
-        """`follow` offers the document of a node itself, under a name."""
+        """`readers` have the copies; `follow` offers the document of a node itself, under a name."""
         self._hub = hub
-        self._bus = bus
+        self._readers = readers
         self._limits = limits
         self._is_here = is_here
         self._follow = follow
@@ -68,17 +64,12 @@ class ReplicaDocuments:
 
     async def offer(self, node: str, session: str, document: str) -> bool:
         """Offer the copy of a session under a name; False if there is none."""
-        copies = ReplicaLog(self._bus, node)
-        try:
-            replica = await copies.load(session)
-            if replica.deleted or not replica.events:
-                return False
-            loaded = Loaded(seq=replica.first)
-            while events := await copies.read(session, loaded.seq, FOLD):
-                await asyncio.to_thread(loaded.fold, events)
-        except (BusError, ValueError) as problem:
-            log.warning("the copy of session %s cannot be read: %s", session, problem)
+        replica = await best_copy(self._readers, node, session)
+        if replica is None:
             return False
+        loaded = Loaded(seq=replica.first)
+        for start in range(0, len(replica.events), FOLD):
+            await asyncio.to_thread(loaded.fold, replica.events[start : start + FOLD])
         if self._is_here(node):  # It came back meanwhile.
             return await self._follow(node, session, document)
         view = ReplicaView(loaded.transcript, self._limits)
@@ -92,6 +83,10 @@ class ReplicaDocuments:
         )
         self._offered[document] = node, session
         return True
+
+    def forget(self, document: str) -> None:
+        """A machine that is here has the session now, and offers it itself."""
+        self._offered.pop(document, None)
 
     async def run(self) -> None:
         """Replace copies by the documents of machines that are back, and drop unused ones."""

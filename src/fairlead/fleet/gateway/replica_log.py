@@ -9,14 +9,17 @@ with the oldest event that can still be followed to the end.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
 
-from fairlead.fleet.bus.bus import Bus
+from msgspec import Struct
+
+from fairlead.fleet.bus.bus import Bus, BusError
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.log_batch import LogBatch, UnreadableBatch, decode_batch
-from fairlead.store.log import Event, StoredSnapshot
+from fairlead.store.log import Event, StoredSnapshot, StoreUnavailable
 
-__all__ = ["Replica", "ReplicaLog"]
+__all__ = ["CopiedLog", "CopyReader", "Replica", "ReplicaLog", "StreamCopies", "best_copy"]
 
 log = logging.getLogger("fairlead.fleet")
 
@@ -53,6 +56,65 @@ class Replica:
             self.events = [event for event in self.events if event.seq <= batch.after]
         last = self.last
         self.events += [event for event in batch.events if event.seq > last]
+
+
+class CopiedLog(Struct, frozen=True, kw_only=True):
+    """A copy of a session's log, as a whole."""
+
+    events: list[Event]
+    generation: int
+    first: int
+    """The number before the first event; more than 0 if older events are lost."""
+    epoch: str = ""
+
+    @property
+    def last(self) -> int:
+        """The number of the last event."""
+        return self.events[-1].seq if self.events else self.first
+
+
+class CopyReader(Protocol):
+    """Has copies of logs: the stream on the bus, or an archive."""
+
+    async def copied(self, node: str, session: str) -> CopiedLog | None:
+        """The copy of a session's log; None if there is none."""
+
+
+async def best_copy(readers: Sequence[CopyReader], node: str, session: str) -> CopiedLog | None:
+    """The copy that ends last; of several, the one that begins first."""
+    best: CopiedLog | None = None
+    for reader in readers:
+        try:
+            copy = await reader.copied(node, session)
+        except (BusError, ValueError, StoreUnavailable) as problem:
+            log.warning("a copy of session %s cannot be read: %s", session, problem)
+            continue
+        if copy is not None and (best is None or _rank(copy) > _rank(best)):
+            best = copy
+    return best
+
+
+def _rank(copy: CopiedLog) -> tuple[int, int, int]:
+    return copy.generation, copy.last, -copy.first
+
+
+class StreamCopies:
+    """The copies in the stream on the bus, for `Adoption`."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def copied(self, node: str, session: str) -> CopiedLog | None:
+        """The copy of a session's log; None if there is none."""
+        replica = await ReplicaLog(self._bus, node).load(session)
+        if replica.deleted or not replica.events:
+            return None
+        return CopiedLog(
+            events=replica.events,
+            generation=replica.generation,
+            first=replica.first,
+            epoch=replica.epoch,
+        )
 
 
 class ReplicaLog:

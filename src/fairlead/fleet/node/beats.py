@@ -42,6 +42,7 @@ class Beats:
         version: str,
         store: SqliteStore,
         speaker: Speaker,
+        cli_version: Callable[[], str] = lambda: "",
         replicated: Callable[[str], int] | None = None,
     ) -> None:
         """`replicated` returns the last event of a session that was copied to the log stream."""
@@ -50,6 +51,7 @@ class Beats:
         self._incarnation = incarnation
         self._name = name
         self._version = version
+        self._cli_version = cli_version
         self._store = store
         self._speaker = speaker
         self._replicated = replicated
@@ -64,6 +66,7 @@ class Beats:
             incarnation=self._incarnation,
             name=self._name,
             version=self._version,
+            cli_version=self._cli_version(),
             clock=time.time(),
             load=os.getloadavg()[0] / (os.cpu_count() or 1),
             disk_free=free,

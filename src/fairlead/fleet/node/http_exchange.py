@@ -39,11 +39,12 @@ DROPPED = {"connection", "transfer-encoding", "keep-alive", "upgrade"}
 class HttpRoutes:
     """The routes of the server that need a role."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, more: tuple[Route, ...] = ()) -> None:
+        """`more` are routes that exist only for gateways."""
         self._router = Router(
             [
                 StarletteRoute(route.path, api.guarded(route, _admit), methods=[route.method])
-                for route in api.routes
+                for route in (*api.routes, *more)
                 if route.role is not None
             ]
         )

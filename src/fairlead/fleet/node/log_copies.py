@@ -61,14 +61,19 @@ class LogCopies:
             node,
             may_leave=self.may_leave,
             on_fenced=on_fenced,
+            generation=self._generation,
         )
 
     def may_leave(self, session: str) -> bool:
         """Whether the owner agreed that the log of a session leaves this machine."""
         row = self._sessions.rows.get(session)
-        if row is None:
+        if row is None or row.moved is not None:
             return False
         return any(Path(row.cwd).is_relative_to(folder) for folder in self._folders)
+
+    def _generation(self, session: str) -> int:
+        row = self._sessions.rows.get(session)
+        return 0 if row is None else row.generation
 
     async def run(self) -> None:
         """Copy logs until cancelled."""

@@ -22,6 +22,10 @@ from fairlead.fleet.bus.bus import Bus
 from fairlead.fleet.node.beats import Beats
 from fairlead.fleet.node.known_devices import KnownDevices
 from fairlead.fleet.node.log_copies import LogCopies
+from fairlead.fleet.node.moving.arrivals import Arrivals
+from fairlead.fleet.node.moving.departures import Departures
+from fairlead.fleet.node.moving.move_requests import MoveRequests
+from fairlead.fleet.node.moving.ownership import Ownership
 from fairlead.fleet.node.requests import NodeRequests
 from fairlead.fleet.node.speaker import Speaker
 from fairlead.fleet.node.terminal_channels import TerminalChannels
@@ -47,6 +51,8 @@ class Node:
     """Set if logs may leave the machine."""
     requests: NodeRequests
     devices: KnownDevices
+    departures: Departures
+    arrivals: Arrivals
 
     async def drain(self, draining: bool = True) -> None:
         """Accept no new sessions of the fleet from now on, or accept them again."""
@@ -74,6 +80,11 @@ async def open_node(
     incarnation = uuid.uuid4().hex[:12]
     speaker = Speaker(service.registry.hub, bus, node_id)
     devices = KnownDevices(bus, fleet_role)
+    sessions = service.registry.sessions
+    departures = Departures(sessions, service.store.folder / "departures", node_id, name)
+    arrivals = Arrivals(sessions, service.store.folder / "arrivals")
+    ownership = Ownership(sessions, bus, node_id)
+    moves = MoveRequests(departures, arrivals, devices)
     requests = NodeRequests(
         bus,
         node_id,
@@ -82,7 +93,9 @@ async def open_node(
         api=service.api,
         speaker=speaker,
         devices=devices,
+        routes=moves.routes,
     )
+    requests.add("move", moves.answer)
     copies = None
     if copied_folders:
         copies = LogCopies(
@@ -102,15 +115,23 @@ async def open_node(
         version=version("fairlead"),
         store=service.store,
         speaker=speaker,
+        cli_version=lambda: sessions.starter.version,
         replicated=None if copies is None else copies.replicator.replicated,
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(devices.close)
         await devices.start()
+        stack.push_async_callback(departures.close)
+        stack.push_async_callback(arrivals.close)
+        await arrivals.start()
+        stack.push_async_callback(ownership.close)
+        await ownership.start()
         stack.push_async_callback(requests.close)
         await requests.start()
-        for work in (devices.run(), speaker.run(), beats.run()):
+        for task in (devices, speaker, beats, departures, arrivals, ownership):
+            work = task.run()
             stack.push_async_callback(_end, _started(work))
+        stack.push_async_callback(_end, _started(sessions.starter.look_up_version()))
         if copies is not None:
             stack.push_async_callback(_end, _started(copies.run()))
         node = Node(
@@ -121,6 +142,8 @@ async def open_node(
             copies=copies,
             requests=requests,
             devices=devices,
+            departures=departures,
+            arrivals=arrivals,
         )
 
         async def drain(payload: bytes) -> bytes:

@@ -41,6 +41,7 @@ from fairlead.fleet.protocol.envelopes import (
     encode,
 )
 from fairlead.server.http.api import Api
+from fairlead.server.http.routes import Route
 from fairlead.server.intents.registry import Registry
 from fairlead.server.protocol.intents import Intent
 from fairlead.server.protocol.messages import LOBBY, IntentResult
@@ -75,12 +76,14 @@ class NodeRequests:
         api: Api,
         speaker: Speaker,
         devices: KnownDevices,
+        routes: tuple[Route, ...] = (),
     ) -> None:
+        """`routes` are routes that exist only for gateways."""
         self._bus = bus
         self._node = node
         self._incarnation = incarnation
         self._registry = registry
-        self._routes = HttpRoutes(api)
+        self._routes = HttpRoutes(api, routes)
         self._speaker = speaker
         self._devices = devices
         self.transfers = Transfers()

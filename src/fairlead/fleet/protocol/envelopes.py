@@ -36,6 +36,7 @@ __all__ = [
     "Frame",
     "HttpAsk",
     "LastIntentAsk",
+    "MoveAsk",
     "OpenAsk",
     "PageAsk",
     "PageBody",
@@ -102,6 +103,8 @@ class Beat(Envelope, frozen=True, kw_only=True):
     """What people call the machine."""
     version: str = ""
     """The version of Fairlead."""
+    cli_version: str = ""
+    """The version of the CLI of new sessions; empty if it is not known."""
     clock: float = 0.0
     """The node's clock as a Unix timestamp."""
     load: float = 0.0
@@ -205,6 +208,22 @@ class TerminalAsk(Envelope, frozen=True, kw_only=True):
     """Counts the questions of a channel from 1, so that a repeated one types nothing twice."""
     messages: tuple[msgspec.Raw, ...] = ()
     close: bool = False
+
+
+class MoveAsk(Envelope, frozen=True, kw_only=True):
+    """A step of a move; the answer's body is a JSON object. Each step can be repeated."""
+
+    step: str
+    move: str
+    device: str = ""
+    session: str = ""
+    node: str = ""
+    """The machine that the session goes to."""
+    name: str = ""
+    link: str = ""
+    """The address of the session at the gateway."""
+    generation: int = 0
+    fork: bool = False
 
 
 class HttpAsk(Envelope, frozen=True, kw_only=True):

@@ -26,9 +26,11 @@ CLIENT_CHARS = 200
 """Most characters of a client id, which is a UUID with a name before it at some clients."""
 
 
-class _Stored(Struct, frozen=True):
+class _Stored(Struct, frozen=True, omit_defaults=True):
     device: str
     result: IntentResult
+    session: str = ""
+    """The session that the intent was about: its results move with it to another machine."""
 
 
 _decode = msgspec.json.Decoder(_Stored)
@@ -37,8 +39,9 @@ _decode = msgspec.json.Decoder(_Stored)
 class IntentContext:
     """The n-th intent of a client."""
 
-    def __init__(self, device: Device, client: str, n: int) -> None:
+    def __init__(self, device: Device, client: str, n: int, session: str = "") -> None:
         self.device = device
+        self.session = session
         self.client = client
         self.n = n
         self.carried = False
@@ -70,7 +73,7 @@ class IntentContext:
 
     def stored(self, result: IntentResult) -> IntentOutcome:
         """A result in its stored form."""
-        encoded = msgspec.json.encode(_Stored(self.device.id, result))
+        encoded = msgspec.json.encode(_Stored(self.device.id, result, self.session))
         return IntentOutcome(client=self.client_key, n=self.n, result=encoded)
 
 

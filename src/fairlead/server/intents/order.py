@@ -16,11 +16,16 @@ from fairlead.server.intents.handlers import Handlers, Result
 from fairlead.server.protocol.intents import (
     Archive,
     DeleteSessions,
+    Fork,
     Intent,
     KeepDraft,
     Pin,
     Refresh,
     Rename,
+    Restart,
+    Resume,
+    Send,
+    SendNow,
     SetTags,
     UndoDelete,
 )
@@ -29,6 +34,12 @@ from fairlead.server.sessions.sessions import Sessions
 from fairlead.store.tables.sessions import RECORDING
 
 __all__ = ["HANDLERS", "check_open"]
+
+FOR_MOVED = (Archive, Fork, KeepDraft, Pin, Refresh, SetTags)
+"""What a user can do with the rest of a session that was moved to another machine."""
+
+STARTS_WORK = (Fork, Restart, Resume, Send, SendNow)
+"""What a user cannot do while a session that is being moved ends its turn."""
 
 FOR_RECORDINGS = (Archive, KeepDraft, Pin, Refresh, Rename, SetTags)
 
@@ -40,7 +51,18 @@ def check_open(sessions: Sessions, intent: Intent) -> None:
     session = getattr(intent, "session", None)
     if session in sessions.catalog.deleting or session in sessions.catalog.closing:
         raise Refusal("conflict", "This session is being deleted. Undo the deletion first.")
+    stopped = sessions.catalog.moving.get(session or "")
+    if stopped or (stopped is not None and isinstance(intent, STARTS_WORK)):
+        raise Refusal("conflict", "This session is being moved to another machine. Try again then.")
     row = sessions.rows.get(session) if session is not None else None
+    if row is not None and row.moved is not None and not isinstance(intent, FOR_MOVED):
+        raise Refusal(
+            "conflict",
+            f"This session was moved to {row.moved.name}. Open it there.",
+            check="moved",
+            node=row.moved.node,
+            link=row.moved.link,
+        )
     if row is not None and row.source == RECORDING and not isinstance(intent, FOR_RECORDINGS):
         raise Refusal("conflict", "This session is an imported recording. It can only be read.")
 

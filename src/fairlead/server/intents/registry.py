@@ -281,7 +281,7 @@ class Registry:
         key = (device.id, client, n)
         task = self._acting.get(key)
         if task is None:
-            task = asyncio.create_task(self._act(IntentContext(device, client, n), intent))
+            task = asyncio.create_task(self._act(_context(device, client, n, intent), intent))
             self._acting[key] = task
             task.add_done_callback(lambda _: self._acting.pop(key, None))
         return await asyncio.shield(task)
@@ -441,6 +441,10 @@ class Registry:
             await asyncio.sleep(self.limits.cull_every_s)
             await self.sessions.cull()
             await self._cli.cull()
+
+
+def _context(device: Device, client: str, n: int, intent: Intent) -> IntentContext:
+    return IntentContext(device, client, n, str(getattr(intent, "session", None) or ""))
 
 
 def _failed(n: int, refusal: Refusal) -> IntentResult:

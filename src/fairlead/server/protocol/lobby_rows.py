@@ -15,6 +15,7 @@ __all__ = [
     "DeviceRow",
     "DraftMark",
     "InboxRow",
+    "ListedMove",
     "ListedSession",
     "ListedStatus",
     "LobbyRow",
@@ -76,6 +77,21 @@ class ListedLimit(Struct, frozen=True, kw_only=True):
     """When the server writes the next queued prompt; null if the queue is not held."""
 
 
+class ListedMove(Struct, frozen=True, kw_only=True):
+    """The machine that a session was moved to."""
+
+    node: str
+    name: str
+    """What people call the machine."""
+    generation: int
+    """The generation of the session there."""
+    move: str = ""
+    """The id of the move; empty if the machine adopted the session."""
+    link: str = ""
+    """The address of the session at a gateway; empty if unknown."""
+    at: float = 0.0
+
+
 class ListedSession(Struct, frozen=True, kw_only=True):
     """A session in the lobby."""
 
@@ -132,6 +148,10 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     """The profile whose account and settings it uses; empty for the default one."""
     node: str = ""
     """The machine that runs it; empty if the server is not part of a fleet."""
+    generation: int = 0
+    """How often it has moved to another machine."""
+    moved: ListedMove | None = None
+    """Set if another machine runs it now; what is listed here can only be read."""
 
 
 class LimitRow(Struct, frozen=True, kw_only=True):
@@ -220,6 +240,8 @@ class NodeRow(Struct, frozen=True, kw_only=True):
     """The folders under which its sessions may work."""
     replicated: bool = False
     """Whether copies of its logs may leave it, so that they can be read while it is away."""
+    limits: tuple[LimitRow, ...] = ()
+    """The usage windows of the accounts on it."""
     problem: str | None = None
     """What is wrong with it, as a sentence, such as a version that is too old."""
 

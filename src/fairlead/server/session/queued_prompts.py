@@ -66,6 +66,8 @@ class QueuedPrompts:
         """The prompts that are being stored and are not in the queue yet."""
         self._change = asyncio.Lock()
         self.gate: Gate | None = None
+        self.closed = False
+        """Whether no prompt is written, because the session is being moved to another machine."""
 
     def __len__(self) -> int:
         return len(self.queue.held) + len(self._storing)
@@ -187,7 +189,9 @@ class QueuedPrompts:
     def write_next(self) -> None:
         """Write the next prompt if a CLI runs and is idle, unless a change is being stored."""
         gate = self.gate
-        if not self._session.ready or self._change.locked() or not (gate is None or gate.is_open):
+        if self.closed or not self._session.ready or self._change.locked():
+            return
+        if not (gate is None or gate.is_open):
             return
         self.queue.resume()
         if gate is not None and gate.watches:

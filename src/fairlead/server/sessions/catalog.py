@@ -68,6 +68,8 @@ class SessionCatalog:
         """The sessions that are to be deleted, and until when that can be undone."""
         self.closing: set[str] = set()
         """Sessions whose deletion is being stored: no intent may start them again."""
+        self.moving: dict[str, bool] = {}
+        """Sessions that are being moved to another machine, and whether their CLI is stopped."""
         self._unsaved: set[str] = set()
         self._unindexed: dict[str, set[str]] = {}
         self._inbox: dict[str, dict[str, InboxRow]] = {}

@@ -44,6 +44,8 @@ class ResumeProblems:
         """The problem of a stopped session of this server; None if none is known."""
         if row.source == RECORDING:
             return IMPORTED
+        if row.moved is not None:
+            return f"This session was moved to {row.moved.name}. Open it there."
         if not self._has_profile(row.profile):
             return missing_words(row.profile)
         turns = row.turns if transcript is None else transcript.count("turns")

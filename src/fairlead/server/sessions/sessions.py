@@ -289,6 +289,12 @@ class Sessions:
         await self._checkpoints.let_go(live)
         self.retired += 1
 
+    async def unload(self, session: str) -> None:
+        """Read a session again when it is next opened, because its log was changed from outside."""
+        live = self._loaded.get(session)
+        if live is not None:
+            await self._unload(live)
+
     async def _unload_deleted(self, session: str) -> None:
         """A session is erased now: end its process, and disconnect its clients from it."""
         self.rows.pop(session, None)

@@ -7,6 +7,7 @@ sessions and enforces their limit; `live_session` is one session.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -138,6 +139,7 @@ class Starter:
 
     async def _start(self, live: LiveSession, options: Options) -> None:
         try:
+            self._refuse_moved(live.id)
             await self._make_room(live)
             row = structs.replace(
                 self._catalog.row(live.id), state=RUNNING, last_activity=self._clock()
@@ -154,6 +156,28 @@ class Starter:
         finally:
             live.release()
             self._catalog.show(live.id)
+
+    def _refuse_moved(self, session: str) -> None:
+        """Only one machine runs a session, so nothing may start it here while or after it moves."""
+        moved = self._catalog.row(session).moved
+        if moved is not None:
+            raise Refusal("conflict", f"This session was moved to {moved.name}. Open it there.")
+        if session in self._catalog.moving:
+            raise Refusal("conflict", "This session is being moved to another machine.")
+
+    @property
+    def version(self) -> str:
+        """The version of the CLI of new sessions; empty while it is not known."""
+        if self._options.version is not None:
+            return str(self._options.version)
+        done = [task for task in self._versions.values() if task.done() and not task.cancelled()]
+        known = [task.result() for task in done if task.exception() is None]
+        return str(known[-1] or "") if known else ""
+
+    async def look_up_version(self) -> None:
+        """Ask the CLI of new sessions for its version, before one is started."""
+        with contextlib.suppress(FairleadError, OSError):
+            await self._detect_version(self._options)
 
     async def _detect_version(self, options: Options) -> None:
         """Detect the version of an agent once, however many sessions start at the same time."""

@@ -7,6 +7,7 @@ from msgspec import structs
 from fairlead.server.protocol.lobby_rows import (
     InboxRow,
     ListedLimit,
+    ListedMove,
     ListedSession,
     ListedStatus,
     ListedWorktree,
@@ -88,6 +89,8 @@ def listed(
         limit=_limit(row, transcript),
         continue_at_reset=row.options.get("continue_at_reset"),
         profile=row.profile,
+        generation=row.generation,
+        moved=None if row.moved is None else ListedMove(**structs.asdict(row.moved)),
     )
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "has_room",
     "last",
     "make_room",
+    "of_session",
     "put",
 ]
 
@@ -65,6 +66,16 @@ def find(db: sqlite3.Connection, client: str, n: int) -> bytes | None:
         "SELECT result FROM intents WHERE client = ? AND n = ?", (client, n)
     ).fetchone()
     return bytes(row[0]) if row else None
+
+
+def of_session(db: sqlite3.Connection, session: str) -> list[IntentOutcome]:
+    """The results of intents about a session; those of older versions do not name it."""
+    rows = db.execute(
+        "SELECT client, n, result FROM intents"
+        " WHERE json_extract(CAST(result AS TEXT), '$.session') = ? ORDER BY client, n",
+        (session,),
+    )
+    return [IntentOutcome(client=client, n=n, result=bytes(result)) for client, n, result in rows]
 
 
 def last(db: sqlite3.Connection, client: str) -> int:

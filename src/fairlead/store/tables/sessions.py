@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fairlead.store.tables import streams
 
-__all__ = ["RECORDING", "Origin", "SessionRow", "WorktreeRow", "find", "put", "rows"]
+__all__ = ["RECORDING", "MovedTo", "Origin", "SessionRow", "WorktreeRow", "find", "put", "rows"]
 
 RECORDING = "recording"
 """The source of an imported recording, and the first part of its session's id: a recording was
@@ -43,6 +43,22 @@ class WorktreeRow(Struct, frozen=True, kw_only=True):
     """The state of the setup command: empty if there is none, `running`, `done` or `failed`."""
     setup_output: str = ""
     """The end of what the setup command printed."""
+
+
+class MovedTo(Struct, frozen=True, kw_only=True):
+    """The machine of a fleet that a session was moved to. What is left here can only be read."""
+
+    node: str
+    """The id of the machine."""
+    name: str
+    """What people call it."""
+    generation: int
+    """The generation of the session there."""
+    move: str = ""
+    """The id of the move; empty if the machine adopted the session."""
+    link: str = ""
+    """The address of the session at a gateway; empty if unknown."""
+    at: float = 0.0
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -85,6 +101,10 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     """The commit that was checked out when the session first started, if there was one."""
     tags: tuple[str, ...] = ()
     worktree: WorktreeRow | None = None
+    generation: int = 0
+    """How often the session has moved to another machine."""
+    moved: MovedTo | None = None
+    """Set if another machine runs the session now."""
     options: dict[str, Any] = {}
     """Options to pass to the CLI again after a restart: it restores neither mode nor model
     (CLI-701)."""

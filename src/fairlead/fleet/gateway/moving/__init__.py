@@ -1,0 +1,1 @@
+"""Moves sessions between machines, and keeps what is needed to continue those of a lost machine."""
