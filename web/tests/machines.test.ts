@@ -5,7 +5,7 @@ import type { NodeRow, SessionRow } from "../src/protocol/lobby.ts";
 
 const machine = (part: Partial<NodeRow>): NodeRow => ({
   id: "a", name: "desktop", state: "here", since: 1_000, version: "0.1.0", cli_version: "2.1.325", agent: "claude", load: 0.25,
-  disk_free: 25, disk_total: 100, store: { state: "ok", reason: null }, running: 1, draining: false, roots: ["/home/me"], replicated: false,
+  disk_free: 25, disk_total: 100, store: { state: "ok", reason: null }, running: 1, draining: false, roots: ["/home/me"], replicated: false, limits: [],
   problem: null, ...part,
 });
 const laptop = machine({ id: "b", name: "laptop", state: "away", roots: ["/Users/me"] });

@@ -7,7 +7,7 @@ import { actionsFor } from "../src/view/sessions/session_actions.ts";
 
 const row = (part: Partial<SessionRow>, state = ""): SessionRow => ({
   id: "s", title: "", cwd: "/ship", cli_session_id: "c", status: { state, since: 0, last_event: 0, waiting: 0, background: 0, detail: null },
-  live: false, profile: "", node: "", model: null, mode: null, effort: null, cost_usd: 0, created: 0, last_activity: 0, pinned: false, archived: false,
+  live: false, profile: "", node: "", generation: 0, moved: null, model: null, mode: null, effort: null, cost_usd: 0, created: 0, last_activity: 0, pinned: false, archived: false,
   parent: null, items: 0, pending: 0, source: "cli", agent: null, drafts: [], workbench_at: 0, resume_problem: null, branch: null, finished: null, outcome: null, last_sentence: "", tasks: null, lines_added: 0, lines_removed: 0, tags: [], worktree: null, deleting: null, limit: null, continue_at_reset: null, ...part,
 }); // prettier-ignore
 

@@ -39,6 +39,7 @@ export type Asking =
   | { readonly kind: "delete"; readonly sessions: readonly string[] }
   | { readonly kind: "tags"; readonly sessions: readonly string[] }
   | { readonly kind: "export"; readonly session: string }
+  | { readonly kind: "move"; readonly session: string }
   | { readonly kind: "worktrees"; readonly cwd: string }
   | { readonly kind: "finish"; readonly path: string; readonly repository: string; readonly how: "merge" | "keep" | "discard" }
   | { readonly kind: "offers"; readonly offer: ResumeOffer };

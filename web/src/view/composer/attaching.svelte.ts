@@ -46,7 +46,7 @@ export class Attaching {
   async #send(file: File): Promise<void> {
     const shown = attached(file);
     this.#hold([...this.files, shown]);
-    const done = await upload(this.#app, file, shown);
+    const done = await upload(this.#app, file, shown, this.#session);
     this.#hold(this.files.map((file) => (file.key === shown.key ? done : file)));
   }
 

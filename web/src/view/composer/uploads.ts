@@ -47,13 +47,15 @@ export function tooLarge(type: string, size: number): string {
   return `${picture ? "Images" : "Files"} can be up to ${most / MIB} MB`;
 }
 
-/** Upload a file; returns the result. */
-export async function upload(app: App, file: File, shown: Attached): Promise<Attached> {
+/** Upload a file; returns the result. In a fleet it goes to the machine of the session at once, so that
+    its prompt can be sent again through any gateway. */
+export async function upload(app: App, file: File, shown: Attached, session: string): Promise<Attached> {
   const failed = (problem: string): Attached => ({ ...shown, state: "failed", problem });
   const problem = tooLarge(file.type, file.size);
   if (problem) return failed(problem);
   try {
-    const response = await app.call("/api/uploads", { method: "POST", body: file });
+    const to = app.session(session)?.node ? `?session=${encodeURIComponent(session)}` : "";
+    const response = await app.call(`/api/uploads${to}`, { method: "POST", body: file });
     const body = (await response.json()) as { id?: string; message?: string };
     if (!response.ok || !body.id) return failed(capital(body.message ?? "the server rejected it"));
     return { ...shown, state: "ready", upload: body.id };

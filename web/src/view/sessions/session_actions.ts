@@ -15,7 +15,7 @@ interface MenuAction {
 }
 
 /** The actions that the session allows now. */
-export function actionsFor(row: SessionRow, role: string): readonly MenuAction[] {
+export function actionsFor(row: SessionRow, role: string, machines = 0): readonly MenuAction[] {
   if (isForeign(row)) {
     const fork: MenuAction = { value: "fork", label: "Fork", icon: "branch", about: "A new session here with this history" };
     if (isElsewhere(row.status)) return [fork, EXPORT];
@@ -26,6 +26,7 @@ export function actionsFor(row: SessionRow, role: string): readonly MenuAction[]
     { value: "pin", label: row.pinned ? "Unpin" : "Pin", icon: "pin" },
     { value: "tags", label: "Tags…", icon: "list" },
     ...(isRecording(row) ? [] : [{ value: "fork", label: "Fork", icon: "branch", about: "A new session with this history" } as const, ...processActions(row)]),
+    ...moveActions(row, role, machines),
     EXPORT,
     ...archiveActions(row),
     ...deleteActions(row, role),
@@ -33,6 +34,12 @@ export function actionsFor(row: SessionRow, role: string): readonly MenuAction[]
 }
 
 export const EXPORT: MenuAction = { value: "export", label: "Export…", icon: "arrowDown", about: "Web page, Markdown, recording" };
+
+/** Only an owner moves a session, and only if there is another machine. */
+export function moveActions(row: SessionRow, role: string, machines: number): readonly MenuAction[] {
+  if (role !== "owner" || machines < 2 || row.node === "" || isRecording(row)) return [];
+  return [{ value: "move", label: "Move to another machine…", icon: "system" }];
+}
 
 /** Only an owner deletes, and no session that is in a turn. */
 export function deleteActions(row: SessionRow, role: string): readonly MenuAction[] {
@@ -58,6 +65,7 @@ export async function act(app: App, row: SessionRow, action: string): Promise<vo
   else if (action === "stop") await app.send({ kind: "stop", session: row.id });
   else if (action === "tags") app.asking = { kind: "tags", sessions: [row.id] };
   else if (action === "export") app.asking = { kind: "export", session: row.id };
+  else if (action === "move") app.asking = { kind: "move", session: row.id };
   else if (action === "delete") app.asking = { kind: "delete", sessions: [row.id] };
   else if (action === "fork") app.forking = { session: row.id, at: null };
   else if (action === "resume") {
