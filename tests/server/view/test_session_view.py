@@ -71,23 +71,31 @@ def long_story(turns: int) -> Story:
     return story
 
 
-@pytest.mark.parametrize("name", all_streams())
-def test_B36_changes_lead_to_what_a_snapshot_holds(name: str) -> None:
+STREAMS = [tuple(name.rsplit("/", 1)) for name in all_streams()]
+"""The version of the CLI and the scenario of every recording."""
+
+
+@pytest.mark.matrix(target="conformance")
+@pytest.mark.parametrize(("version", "scenario"), STREAMS)
+def test_B36_changes_lead_to_what_a_snapshot_holds(version: str, scenario: str) -> None:
     transcript = Transcript()
     source = SessionView(transcript, Policy(), SMALL)
     state = seen(source)
-    for fed, at in stream(name):
+    for fed, at in stream(f"{version}/{scenario}"):
         state = apply(state, through_json(source.changes(transcript.feed(fed, at))))
     assert state == seen(source)
 
 
-@pytest.mark.parametrize("name", all_streams())
-def test_B132_what_is_cut_for_clients_leaves_merged_changes_merged(name: str) -> None:
+@pytest.mark.matrix(target="conformance")
+@pytest.mark.parametrize(("version", "scenario"), STREAMS)
+def test_B132_what_is_cut_for_clients_leaves_merged_changes_merged(
+    version: str, scenario: str
+) -> None:
     transcript = Transcript()
     source = SessionView(transcript, Policy(), SMALL)
-    told = stream(name)
-    for start in range(0, len(told), 5):
-        for batch in (told[start : start + 1], told[start + 1 : start + 5]):
+    events = stream(f"{version}/{scenario}")
+    for start in range(0, len(events), 5):
+        for batch in (events[start : start + 1], events[start + 1 : start + 5]):
             shown = source.changes(coalesce(transcript.feed_all(batch)))
             assert tuple(shown) == coalesce(shown)
 
