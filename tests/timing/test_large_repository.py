@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -62,7 +62,11 @@ class Reader:
 
     async def get(self, what: str, **query: str) -> Any:
         path = f"/api/sessions/{self._session}/{what}?{urlencode(query)}"
-        reading = asyncio.ensure_future(self._request(path))
+        return await self.meanwhile(self._request(path))
+
+    async def meanwhile(self, action: Coroutine[Any, Any, Any]) -> Any:
+        """The result of something during which others are answered."""
+        reading = asyncio.ensure_future(action)
         while not reading.done():
             await asyncio.wait_for(self._request("/api/sessions"), OTHERS_WAIT_S)
         return await reading
@@ -82,7 +86,8 @@ async def test_G26_no_read_of_very_many_files_hangs_or_holds_up_others(
 ) -> None:
     async with serving(tmp_path, PATIENT) as served:
         project = large_repository(served.project)
-        session = await (await served.client()).new_session("hi")
+        client = await served.client()
+        session = await client.new_session("hi")
         reader = Reader(served, session, await served.token("operator"))
 
         # Every file was deleted.
@@ -92,6 +97,18 @@ async def test_G26_no_read_of_very_many_files_hangs_or_holds_up_others(
         state = await reader.get("git")
         assert (state["branch"], state["total"]) == ("main", FILES)
         assert (await reader.get("files"))["files"] == ["README.md"]
+
+        # A worktree in which all of them were deleted, too.
+        tree = project / ".claude" / "worktrees" / "many"
+        git(project, "worktree", "add", "--quiet", "--no-checkout", "-b", "many", str(tree))
+        listed = await reader.meanwhile(client.intend("worktrees", cwd=str(project)))
+        assert [row["branch"] for row in listed["result"]["worktrees"]] == ["many"]
+        losses = await reader.meanwhile(
+            client.intend("worktree_losses", cwd=str(tree), repository=str(project))
+        )
+        assert losses["ok"], losses
+        assert losses["result"]["files"]
+        git(project, "worktree", "remove", "--force", str(tree))
 
         # Every file is there, empty; git does not know those of ten folders.
         for number in range(FOLDERS):

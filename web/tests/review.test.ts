@@ -93,7 +93,9 @@ test("U100 paths in a sentence become links, other words with slashes do not", (
   for (const text of ["either/or", "example.org/a/page.html", "https://x.org/a/b.py", "app.py", "10:30", "../up/x.py", "km/h.", "n/a", "x".repeat(9_000) + "/a.py"]) {
     expect(linked(text), text).toEqual([]);
   }
-  const all = "a src/b.py  c\n/d/e.rs.";
+  expect(linked("src/a.py:3:7: E501 line too long")).toEqual(["src/a.py:3"]);
+  expect(linked("src/a.py:42:def run(): pass")).toEqual(["src/a.py:42"]);
+  const all = "a src/b.py  c\n/d/e.rs. x/y.py:1:2:z";
   expect(pathsIn(all).map((part) => part.text).join("")).toBe(all);
 });
 

@@ -146,3 +146,22 @@ async def test_U80_two_thousand_changed_files_are_drawn_in_part_and_reached_by_k
     await expect(main.get_by_role("region", name="Lines of part19/file1999.txt")).to_contain_text(
         "x"
     )
+
+
+async def test_U78_a_very_large_file_is_compared_on_request(
+    emulated: Emulated, visit: Visit
+) -> None:
+    server = await emulated([scene(None, say("You said: {{prompt}}"))])
+    line = "x" * 99 + "\n"
+    large = line * 90_000
+    new_repository(server.project, {"large.txt": large})
+    app = await visit(server)
+    await begin(app, "hello")
+    (server.project / "large.txt").write_text(line + "changed\n" + large[200:])
+    main = app.page.get_by_role("main")
+    await main.get_by_role("button", name="large.txt").click()
+    lines = main.get_by_role("region", name="Lines of large.txt")
+    await expect(lines).to_contain_text("A very large file")
+    await expect(lines).not_to_contain_text("changed")
+    await lines.get_by_role("button", name="Compare it").click()
+    await expect(lines).to_contain_text("changed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from playwright.async_api import expect
 
@@ -16,7 +17,7 @@ from tests.git.repositories import new_repository
 LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 3001))
 
 
-async def filled(emulated: Emulated) -> AppServer:
+async def filled(emulated: Emulated, **options: Any) -> AppServer:
     server = await emulated(
         [
             scene(
@@ -24,8 +25,16 @@ async def filled(emulated: Emulated) -> AppServer:
                 use("Read", file_path="src/app.py"),
                 say("See `src/app.py:42` and src/app.py:7, or **src/app.py:9**."),
             ),
+            scene(
+                "search",
+                use("Glob", pattern="**/*.py"),
+                use("Grep", pattern="value_25 ", output_mode="content", **{"-n": True}),
+                use("Bash", command="grep -rn 'value_30 ' src", description="Search"),
+                say("Found."),
+            ),
             scene(None, say("You said: {{prompt}}")),
-        ]
+        ],
+        **options,
     )
     new_repository(
         server.project,
@@ -148,3 +157,33 @@ async def test_U100_paths_in_the_conversation_lead_to_the_file(
     await card.get_by_role("button").first.click()
     await card.get_by_role("link", name="Open file").first.click()
     await expect(main.get_by_role("region", name="Content of src/app.py")).to_be_visible()
+
+
+async def test_U100_paths_that_searches_and_commands_printed_lead_to_the_line(
+    emulated: Emulated, visit: Visit
+) -> None:
+    # Newer versions search with Bash, and have Glob and Grep only on request.
+    app = await visit(await filled(emulated, version="2.1.38"))
+    await app.start("search")
+    await app.expect_words("Found.")
+    await app.expect_rest()
+    main = app.page.get_by_role("main")
+    reads = app.transcript.get_by_role("button", name=re.compile("^(Searched|Read|Ran|2 |3 )"))
+    if await reads.count():  # Calls that only read are folded into one line.
+        await reads.first.click()
+    for tool, name, line in (
+        ("Glob", "src/app.py", 0),
+        ("Grep", "src/app.py:25", 25),
+        ("Bash", "src/app.py:30", 30),
+    ):
+        card = app.card(re.compile(f"^{tool}"))
+        head = card.get_by_role("button").first
+        if await head.get_attribute("aria-expanded") == "false":
+            await head.click()
+        await card.get_by_role("link", name=name, exact=True).click()
+        await expect(main.get_by_role("region", name="Content of src/app.py")).to_be_visible()
+        if line:
+            number = main.get_by_role("button", name=f"Comment on line {line}", exact=True)
+            await expect(number).to_be_in_viewport()
+        await app.page.go_back()
+        await app.expect_words("Found.")

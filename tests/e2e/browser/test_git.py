@@ -117,3 +117,22 @@ async def test_U95_a_failing_hook_is_named_before_and_its_words_are_shown(
     # The message stays, so that the user can try again.
     await expect(main.get_by_role("textbox", name="Commit message")).to_have_value("Try.")
     assert git(server.project, "rev-list", "--count", "HEAD") == "1\n"
+
+
+async def test_U95_more_than_a_thousand_files_are_staged_at_once(
+    emulated: Emulated, visit: Visit
+) -> None:
+    server = await changed(emulated)
+    for number in range(1_050):
+        (server.project / f"many{number:04}.txt").write_text("x\n")
+    app = await visit(server)
+    main = await open_git(app)
+    unstaged = main.get_by_role("region", name="Not staged")
+    await expect(unstaged.get_by_role("heading")).to_have_text("Not staged 1053")
+    assert await unstaged.get_by_role("button").count() < 200  # Only what is in view is drawn.
+    await unstaged.get_by_role("button", name="Stage all").click()
+    staged = main.get_by_role("region", name="Staged", exact=True)
+    await expect(staged.get_by_role("heading")).to_have_text("Staged 1053", timeout=60_000)
+    await expect(unstaged).to_contain_text("No changes.")
+    await expect(main.get_by_role("button", name="Commit 1053 files")).to_be_disabled()
+    assert git(server.project, "diff", "--cached", "--name-only").count("\n") == 1_053

@@ -115,6 +115,15 @@ async def test_U105_many_sessions_are_archived_and_deleted_and_that_is_undone(
     await expect(app.page.get_by_text("Deleting 2 sessions")).to_be_visible()
     await expect(app.listed("two")).to_be_visible()
     await expect(app.listed("one")).to_have_count(0)
+    # It is not in the way of the message field, also on a phone.
+    await app.listed("two").click()
+    for width in (390, 1440):
+        await app.page.set_viewport_size({"width": width, "height": 800})
+        offer = await undo.bounding_box()
+        field = await app.page.get_by_role("group", name="Message").bounding_box()
+        assert offer is not None
+        assert field is not None
+        assert offer["y"] + offer["height"] < field["y"]
     await undo.click()
     await expect(app.listed("one")).to_be_visible()
     await expect(undo).to_have_count(0)
@@ -179,6 +188,9 @@ async def test_U106_a_session_is_exported_as_a_page_that_needs_no_server(
     style = await page.evaluate("getComputedStyle(document.body).fontFamily")
     assert style == await app.page.evaluate("getComputedStyle(document.body).fontFamily")
     await page.get_by_role("button", name=re.compile("^Theme")).click()
+    # Links to files of the server would lead nowhere.
+    await talk.get_by_role("button", name=re.compile("notes.py")).first.click()
+    await expect(page.locator("a[data-file]")).to_have_count(0)
     assert problems == []
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
     await page.close()

@@ -1,12 +1,14 @@
-"""Worktrees and rewinding against the real CLI 2.1.325 under a scripted model, in a real browser."""
+"""Worktrees, variants and rewinding against the real CLI 2.1.325 under a scripted model, in a real browser."""
 
 from __future__ import annotations
 
+import json
 import re
 
 from playwright.async_api import expect
 
-from fairlead.model_api.replies import reply, use
+from fairlead.model_api.replies import Reply, reply, use
+from fairlead.model_api.request import ModelRequest
 from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.real_cli_server import Real, real
 from tests.git.repositories import git, repository_with_author
@@ -93,3 +95,41 @@ async def test_U112_the_real_cli_rewinds_files_and_conversation_and_nothing_else
     assert not (there.project / "made.txt").exists()
     assert kept.read_text() == "mine, and changed by hand\n"
     assert (there.project / "later.txt").read_text() == "made by hand\n"
+
+
+def write_in_its_worktree(request: ModelRequest) -> Reply:
+    """Write a file into the working directory that the CLI names, which says which model was asked."""
+    if request.tool_results:
+        return reply("Fixed.")
+    tree = re.findall(r"/[\w./-]*/\.claude/worktrees/[\w-]+", json.dumps(request.body))[0]
+    return use("Write", file_path=f"{tree}/fixed.txt", content=f"by {request.body['model']}\n")
+
+
+async def test_U111_variants_run_on_the_real_cli_with_their_models_and_one_is_taken(
+    real: Real, visit: Visit
+) -> None:
+    there = await real()
+    project = repository_with_author(there.project)
+    there.model.push(*[write_in_its_worktree] * 4)
+    app = await visit(there.server)
+    dialog = await app.open_new_session()
+    await dialog.get_by_label(re.compile("^First message")).fill("fix it")
+    await dialog.get_by_role("checkbox", name=re.compile("own worktree")).check()
+    await app.select(dialog.get_by_role("combobox", name=re.compile(r"^Mode\b")), "acceptEdits")
+    await dialog.get_by_role("button", name="Add a variant to compare").click()
+    await dialog.get_by_role("combobox", name="Model of variant 2").fill("haiku")
+    await dialog.get_by_role("button", name="Start").click()
+    main = app.page.get_by_role("main")
+    variants = main.get_by_role("list", name="Variants").get_by_role("listitem")
+    for place in (0, 1):
+        await expect(variants.nth(place)).to_contain_text("1 file, +1 −0", timeout=120_000)
+        await expect(variants.nth(place)).to_contain_text("Your turn", timeout=120_000)
+    await variants.filter(has_text="haiku").get_by_role("button", name="Take this one…").click()
+    take = app.page.get_by_role("dialog", name="Take this one")
+    await take.get_by_role("checkbox", name=re.compile("Discard the other")).check()
+    await take.get_by_role("button", name="Merge and discard the others").click()
+    await expect(variants.filter(has_text="haiku")).to_contain_text("merged")
+    await expect(variants.filter(has_not_text="haiku")).to_contain_text("discarded")
+    assert "haiku" in (project / "fixed.txt").read_text()
+    assert git(project, "branch", "--list", "fairlead/*") == ""
+    assert list((project / ".claude" / "worktrees").iterdir()) == []

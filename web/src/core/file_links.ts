@@ -34,7 +34,7 @@ export function pathsIn(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
   for (const word of text.split(/(\s+)/)) {
-    const { before, name, after } = word.length > LONGEST ? NO_NAME : withoutMarks(word);
+    const { before, name, after } = word.length > LONGEST ? NO_NAME : withoutColumn(withoutMarks(word));
     const file = name === "" ? null : namedFile(name);
     if (file === null || !(name.includes("/") ? /^(\.?\/|[^./]+\/|\.[^./]+\/)/.test(name) : file.line > 0)) {
       plain += word;
@@ -48,17 +48,29 @@ export function pathsIn(text: string): readonly TextPart[] {
   return parts;
 }
 
-const NO_NAME = { before: "", name: "", after: "" };
+interface Word {
+  readonly before: string;
+  readonly name: string;
+  readonly after: string;
+}
+
+const NO_NAME: Word = { before: "", name: "", after: "" };
 const OPENING = "\"'([";
 const CLOSING = "\"')],;:.!?";
 
 /** A word without the marks around it. Not by a pattern: one with `.*?` takes quadratic time. */
-function withoutMarks(word: string): { readonly before: string; readonly name: string; readonly after: string } {
+function withoutMarks(word: string): Word {
   let start = 0;
   while (start < word.length && OPENING.includes(word[start]!)) start += 1;
   let end = word.length;
   while (end > start && CLOSING.includes(word[end - 1]!)) end -= 1;
   return { before: word.slice(0, start), name: word.slice(start, end), after: word.slice(end) };
+}
+
+/** Without what programs write after a path and a line: a column, as in `a.py:3:7`, or the line itself. */
+function withoutColumn(word: Word): Word {
+  const place = /^[\w@.+/-]+:\d{1,7}(?=:)/.exec(word.name)?.[0];
+  return place === undefined ? word : { ...word, name: place, after: word.name.slice(place.length) + word.after };
 }
 
 /** The address of a file of a session. */

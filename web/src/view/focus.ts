@@ -36,3 +36,31 @@ export function focusComposer(): boolean {
 export function leavesFocus(): () => void {
   return () => void tick().then(refocus);
 }
+
+/**
+ * Call this before the content of `area` changes, such as in `$effect.pre`. If the control with the
+ * focus disappears, the control of the same kind (`data-control`) that is then at its place gets the
+ * focus, or `area` itself, which must be focusable.
+ */
+export function keepFocus(area: HTMLElement | undefined): void {
+  const active = document.activeElement;
+  if (area === undefined || !(active instanceof HTMLElement) || !area.contains(active)) return;
+  const kind = active.dataset["control"] ?? "";
+  const alike = (): readonly HTMLElement[] => [...area.querySelectorAll<HTMLElement>(`[data-control="${kind}"]`)];
+  const place = alike().indexOf(active);
+  void gone(active).then((removed) => {
+    if (!removed || !area.isConnected || document.querySelector("dialog:modal") !== null) return;
+    if (document.activeElement !== null && document.activeElement !== document.body) return;
+    const left = alike();
+    (left[Math.min(place, left.length - 1)] ?? area).focus({ preventScroll: left.length === 0 });
+  });
+}
+
+const MOST_FRAMES = 10;
+
+/** Whether a node is removed within some frames: a virtual list draws a change later than Svelte does. */
+async function gone(node: HTMLElement): Promise<boolean> {
+  await tick();
+  for (let frame = 0; frame < MOST_FRAMES && node.isConnected; frame += 1) await new Promise(requestAnimationFrame);
+  return !node.isConnected;
+}

@@ -7,12 +7,12 @@
  * selection survives, nothing flickers, and a long list costs no more than its last line.
  */
 import type { Token, Tokens } from "marked";
-import { fileAddress, namedFile, pathsIn } from "../../core/file_links.ts";
-import { below, inApp } from "../base_path.ts";
+import { namedFile, pathsIn } from "../../core/file_links.ts";
 import { within } from "./inline.ts";
 import { isMath } from "./math.ts";
 import { drawMath } from "../math/drawing.ts";
 import { drawTable } from "./table.ts";
+import { fileHref, hasFiles } from "../parts/file_href.ts";
 import { decoded, shownDirection, webAddress } from "../parts/text.ts";
 
 interface Kept {
@@ -178,24 +178,19 @@ let insideLink = false;
 
 /** A text in parts, if it names files: each of those is a token of its own. */
 function withPaths(token: Token): readonly Token[] {
-  if (token.type !== "text" || Array.isArray(token["tokens"]) || insideLink || openSession() === undefined) return [token];
+  if (token.type !== "text" || Array.isArray(token["tokens"]) || insideLink || !hasFiles()) return [token];
   const parts = pathsIn(token["text"] as string);
   if (parts.length === 1 && parts[0]?.file === null) return [token];
   return parts.map(({ text, file }) => ({ type: file === null ? "text" : "path", raw: text, text }));
 }
 
-/** The session whose conversation this page shows. */
-function openSession(): string | undefined {
-  return /^\/s\/([\w-]+)$/.exec(inApp(location.pathname))?.[1];
-}
-
 /** Words that name a file of the open session lead to it; `Shell` opens the page without loading it again. */
 function fileLink<Words extends ChildNode>(code: Words, text: string): HTMLElement | Words {
-  const session = openSession();
-  const file = session === undefined ? null : namedFile(text);
-  if (session === undefined || file === null) return code;
+  const file = namedFile(text);
+  const href = file === null ? null : fileHref(file.path, file.line);
+  if (file === null || href === null) return code;
   const node = element("a");
-  node.href = below(fileAddress(session, file.path, file.line));
+  node.href = href;
   node.dataset["file"] = file.path;
   node.append(code);
   return node;
