@@ -395,7 +395,7 @@ class TestForm:
             )
 
     @pytest.mark.parametrize("text", ["decline", "cancel"])
-    def test_it_can_be_declined_and_cancelled(
+    def test_a_form_can_be_declined_and_cancelled(
         self, text: str, agent: Agent, tmp_path: Path
     ) -> None:
         with in_terminal("chat", *agent(FORM), folder=tmp_path) as terminal:

@@ -522,7 +522,9 @@ class TestInAThread:
 
 
 class TestAsAProgram:
-    def test_it_prints_its_url_serves_a_script_and_logs_the_requests(self, tmp_path: Path) -> None:
+    def test_the_program_prints_its_url_serves_a_script_and_logs_the_requests(
+        self, tmp_path: Path
+    ) -> None:
         script, log = tmp_path / "script.json", tmp_path / "requests.ndjson"
         script.write_text(json.dumps(SCRIPT))
         with running_program("--script", str(script), "--log", str(log)) as url:

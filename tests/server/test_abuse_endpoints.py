@@ -213,7 +213,7 @@ async def test_R3_no_host_and_two_hosts_are_refused(served: Served) -> None:
 # T-08
 
 
-def test_R1_it_refuses_to_listen_beyond_this_machine_by_accident(tmp_path: Path) -> None:
+def test_R1_the_server_refuses_to_listen_beyond_this_machine_by_accident(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1"):
         done = subprocess.run(
             [sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser", "--host",
@@ -227,7 +227,7 @@ def test_R1_it_refuses_to_listen_beyond_this_machine_by_accident(tmp_path: Path)
     assert not (tmp_path / "d").exists()
 
 
-async def test_R1_it_listens_on_this_machine_only(served: Served) -> None:
+async def test_R1_the_server_listens_on_this_machine_only(served: Served) -> None:
     port = f":{served.service.port:04X}"
     here = {f"0100007F{port}", f"00000000000000000000000001000000{port}"}
     assert f"0100007F{port}" in listening_on(port)

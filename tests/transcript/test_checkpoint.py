@@ -85,7 +85,9 @@ def test_T131_a_checkpoint_of_any_moment_comes_back_as_it_was(
 
 @LAW
 @given(names, st.lists(st.integers(0, 400), max_size=6))
-def test_T131_it_holds_for_checkpoints_of_checkpoints(name: str, moments: list[int]) -> None:
+def test_T131_a_checkpoint_of_a_checkpoint_comes_back_as_it_was(
+    name: str, moments: list[int]
+) -> None:
     transcript = Transcript()
     events = stream(name)
     for number, (fed, at) in enumerate(events):
@@ -97,7 +99,9 @@ def test_T131_it_holds_for_checkpoints_of_checkpoints(name: str, moments: list[i
 
 @LAW
 @given(names, st.randoms(use_true_random=False), st.integers(0, 400))
-def test_T131_it_holds_for_lines_in_any_order(name: str, random: Any, k: int) -> None:
+def test_T131_a_checkpoint_comes_back_though_lines_came_in_any_order(
+    name: str, random: Any, k: int
+) -> None:
     events = list(stream(name))
     random.shuffle(events)
     transcript = restored(fold(events[:k]))
@@ -108,7 +112,7 @@ def test_T131_it_holds_for_lines_in_any_order(name: str, random: Any, k: int) ->
 
 @settings(max_examples=examples(100), deadline=None)
 @given(names, st.lists(damaged_recordings() | almost_messages(), max_size=5), st.data())
-def test_T131_it_holds_whatever_the_lines_hold(
+def test_T131_a_checkpoint_comes_back_though_lines_are_damaged(
     name: str, values: list[Any], data: st.DataObject
 ) -> None:
     events: list[TimedEvent] = list(stream(name))

@@ -83,7 +83,9 @@ def test_T11_a_snapshot_and_all_changes_after_it_are_the_last_snapshot(
 
 @LAW
 @given(names, st.randoms(use_true_random=False))
-def test_T11_it_holds_for_lines_in_any_order(name: str, random: Any) -> None:
+def test_T11_changes_lead_to_the_last_snapshot_though_lines_came_in_any_order(
+    name: str, random: Any
+) -> None:
     timeline = list(stream(name))
     random.shuffle(timeline)
     transcript = Transcript()
@@ -251,7 +253,7 @@ def test_T16_a_damaged_line_in_a_real_session_does_no_harm_to_the_rest(
 
 @settings(max_examples=examples(80), deadline=None)
 @given(st.lists(json_values() | st.binary(max_size=20), max_size=6))
-def test_T16_nor_whatever_another_host_wrote(values: list[Any]) -> None:
+def test_T16_no_line_of_another_host_breaks_the_transcript(values: list[Any]) -> None:
     transcript = Transcript()
     for number, value in enumerate(values):
         line = value if isinstance(value, bytes) else write(value)

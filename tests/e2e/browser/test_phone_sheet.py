@@ -109,7 +109,9 @@ async def test_everything_that_waits_is_a_sheet_within_reach(begin_turn: BeginTu
     report.check()
 
 
-async def test_it_is_put_down_to_read_and_lifted_to_answer(begin_turn: BeginTurn) -> None:
+async def test_a_request_on_a_phone_can_be_minimized_to_read_and_opened_again_to_answer(
+    begin_turn: BeginTurn,
+) -> None:
     app, cli = await begin_turn(phone=True)
     await cli.say("I need to look at the folder first.")
     await cli.ask("a", {"command": "ls -la"})

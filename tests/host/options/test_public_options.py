@@ -95,7 +95,7 @@ async def test_C45_a_tool_with_a_schema_is_given_its_arguments_as_a_dict() -> No
     assert await square({"n": 2}) == "4"
 
 
-async def test_C45_it_may_ask_for_the_context_too() -> None:
+async def test_C45_a_tool_with_a_schema_can_take_the_context_too() -> None:
     @tool("who", "Say who", schema={"properties": {}})
     def who(arguments: dict[str, Any], about: ToolContext) -> str:
         return about.server

@@ -108,7 +108,7 @@ def test_B132_what_is_cut_for_clients_leaves_merged_changes_merged(
     st.integers(0, 400),
     st.booleans(),
 )
-def test_B36_it_holds_for_any_limits_and_from_any_moment(
+def test_B36_changes_lead_to_the_snapshot_with_any_limits_and_from_any_moment(
     name: str, block: int, letters: int, k: int, kept: bool
 ) -> None:
     limits = Limits(

@@ -57,7 +57,7 @@ def test_T117_live_and_history_of_a_session_are_the_same_conversation(name: str)
 
 
 @pytest.mark.parametrize("name", ALL_SESSIONS)
-def test_T117_so_are_their_turns(name: str) -> None:
+def test_T117_live_and_history_of_a_session_have_the_same_turns(name: str) -> None:
     if name == ONE_RESULT_FOR_TWO_TURNS:
         return
     live, files = fold(stream(f"sessions/{name}")), from_files(name)
@@ -67,7 +67,7 @@ def test_T117_so_are_their_turns(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL_SESSIONS)
-def test_T117_and_what_they_did(name: str) -> None:
+def test_T117_live_and_history_of_a_session_have_the_same_files_tasks_and_costs(name: str) -> None:
     live, files = fold(stream(f"sessions/{name}")), from_files(name)
     assert live.files == files.files
     assert live.tasks == files.tasks

@@ -29,7 +29,7 @@ def test_T54_the_output_of_a_command_is_shown_in_its_old_form() -> None:
     assert item.turn == "turn-1"
 
 
-def test_T54_and_in_its_new_form() -> None:
+def test_T54_the_output_of_a_command_is_shown_in_its_new_form() -> None:
     line = says(
         "Total",
         local_command_source="<local-command-stdout>Total</local-command-stdout>",
@@ -46,7 +46,7 @@ def test_T54_a_synthetic_line_without_a_word_about_it_is_one_too() -> None:
     assert story.shown() == ["prompt /cost", "command Total"]
 
 
-def test_T54_and_so_is_a_line_of_its_own() -> None:
+def test_T54_the_output_of_a_command_in_a_system_line_is_shown() -> None:
     story = Story().cli(init(), system("local_command_output", content="Total"))
     assert story.shown() == ["command Total"]
 
@@ -56,7 +56,7 @@ def test_T55_an_answer_that_is_only_in_the_result_is_shown() -> None:
     assert story.shown() == ["prompt /foo", "command Unknown skill: foo"]
 
 
-def test_T55_it_is_not_shown_twice() -> None:
+def test_T55_an_answer_that_the_result_repeats_is_shown_once() -> None:
     story = (
         Story().host(prompt("/foo")).cli(init(), says("From the model"), result("From the model"))
     )

@@ -51,13 +51,13 @@ def test_T98_a_total_that_went_down_is_a_restart() -> None:
     assert story.transcript.ledger.cost_usd == 0.35
 
 
-def test_T98_so_is_the_first_total_of_a_new_process() -> None:
+def test_T98_the_first_total_of_a_new_process_is_counted_from_zero() -> None:
     story = Story().host(ProcessStarted()).cli(init("2.1.38"), costs(0.10))
     story.host(ProcessStarted(resumed="s-1")).cli(init("2.1.38"), costs(0.25))
     assert of_turns(story) == [0.10, 0.25]
 
 
-def test_T98_and_the_first_one_after_a_clear() -> None:
+def test_T98_the_first_total_after_a_clear_is_counted_from_zero() -> None:
     story = Story().cli(init(), costs(0.10))
     story.cli({"type": "conversation_reset", "uuid": fresh()}, init(), costs(0.25))
     assert of_turns(story) == [0.10, 0.25]

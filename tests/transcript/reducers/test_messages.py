@@ -26,13 +26,13 @@ def test_T69_a_withdrawn_message_goes() -> None:
     assert story.shown() == ["text kept"]
 
 
-def test_T69_so_does_what_another_message_supersedes() -> None:
+def test_T69_a_superseded_message_is_removed() -> None:
     first = says("draft")
     story = Story().cli(init(), first, says("better", "msg-2", supersedes=[first["uuid"]]))
     assert story.shown() == ["text better"]
 
 
-def test_T69_and_what_a_refusal_took_back() -> None:
+def test_T69_a_message_that_a_refusal_retracted_is_removed() -> None:
     first = says("no longer")
     line = system("model_refusal_fallback", retracted_message_uuids=[first["uuid"]])
     story = Story().cli(init(), first, line)
@@ -57,7 +57,7 @@ def test_T70_a_line_of_an_unknown_type_is_kept_whole() -> None:
     assert (item.type, item.data) == ("frobnicate", line)
 
 
-def test_T70_so_are_unknown_subtypes_blocks_and_requests() -> None:
+def test_T70_unknown_subtypes_blocks_and_requests_are_kept_whole() -> None:
     story = Story().cli(init(), system("glow"), assistant({"type": "hologram", "x": 1}))
     request = {"subtype": "please", "x": 1}
     story.cli({"type": "control_request", "request_id": "r", "request": request})

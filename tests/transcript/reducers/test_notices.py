@@ -47,7 +47,9 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("subtype", "fields", "kind"), OTHERS, ids=[other[0] for other in OTHERS])
-def test_T58_so_are_the_rarer_ones(subtype: str, fields: dict[str, Any], kind: str) -> None:
+def test_T58_each_rare_line_for_the_user_is_one_notice(
+    subtype: str, fields: dict[str, Any], kind: str
+) -> None:
     story = Story().cli(init(), system(subtype, **fields))
     assert len(story.notices(kind)) == 1
 
@@ -161,7 +163,7 @@ def test_T65_a_cleared_conversation_is_reported_after_its_command() -> None:
     assert story.transcript.session.previous_ids == ()
 
 
-def test_T65_also_where_the_cli_says_nothing_but_a_new_id() -> None:
+def test_T65_a_new_session_id_after_clear_is_reported_as_a_reset() -> None:
     story = Story().cli(init("2.1.120"), result()).host(prompt("/clear"))
     story.cli(init("2.1.120", session_id="s-2"), result(""))
     assert story.shown() == ["prompt /clear", "notice reset"]

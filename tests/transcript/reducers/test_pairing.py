@@ -309,7 +309,7 @@ def test_T52_tools_that_the_api_runs_are_tools() -> None:
     assert (tool.state, tool.structured) == ("done", [{"url": "u"}])
 
 
-def test_T52_and_they_can_fail() -> None:
+def test_T52_a_failed_tool_of_the_api_is_shown_as_failed() -> None:
     failed = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
     block = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": failed}
     assert Story().cli(init(), assistant(block)).tool("srv").state == "failed"

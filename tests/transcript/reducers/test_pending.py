@@ -189,7 +189,7 @@ def test_T86_a_repeated_initialize_brings_open_requests_back() -> None:
     assert len(story.pending()) == 1
 
 
-def test_T86_also_where_each_is_a_whole_line() -> None:
+def test_T86_open_requests_come_back_if_each_is_given_as_a_whole_line() -> None:
     story = Story().host(ask("initialize"))
     story.cli(answers({}, pending_permission_requests=[{"request_id": "", "request": asks()}]))
     assert [entry.id for entry in story.pending()] == ["asked"]

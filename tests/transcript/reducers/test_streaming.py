@@ -99,7 +99,7 @@ def test_T138_words_stay_cut_off_when_the_process_goes() -> None:
     assert (item.text, item.complete, item.aborted) == ("draft", True, True)
 
 
-def test_T138_so_does_thinking_and_a_half_call_goes() -> None:
+def test_T138_thinking_stays_when_the_process_goes_and_a_half_written_call_does_not() -> None:
     start = block_start(tool_use("tool-1", "Bash", {}), index=1)
     story = Story().cli(init(), message_start(), block_start(THINKING), thinking_delta("hm"), start)
     (item,) = story.host(ProcessExited(returncode=1)).items()
