@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import urllib.error
 import urllib.request
 import uuid
@@ -140,8 +141,15 @@ class Client:
 async def serving(folder: Path, limits: Limits, **more: Any) -> AsyncIterator[Served]:
     """A server below a folder, with these limits; what an earlier one left there is used.
 
-    `more` are further arguments of `open_service`.
+    `more` are further arguments of `open_service`. With FAIRLEAD_TEST_WORKERS in the environment, its
+    sessions run in as many workers.
     """
+    if count := int(os.environ.get("FAIRLEAD_TEST_WORKERS", "0")):
+        from tests.fleet.workers.ground import with_workers
+
+        async with with_workers(folder, count, limits, **more) as made:
+            yield made
+        return
     project = folder / "project"
     project.mkdir(exist_ok=True)
     launcher = python_launcher(folder / "claude-scripted", AGENT, folder / "agent.log")

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairlead.commands.agents import DEMO, Agent, add_env_argument, choose
 from fairlead.commands.link import link_at_enter
@@ -31,6 +32,7 @@ from fairlead.commands.serving.checks import (
 )
 from fairlead.commands.serving.profile_checks import login_of
 from fairlead.commands.serving.settings import apply_settings, read_settings
+from fairlead.commands.serving.worker_command import run_worker, worker_count, workers_of
 from fairlead.commands.terminal import Style
 from fairlead.host.options import agent as agents
 from fairlead.host.options.environment import child_environment
@@ -133,6 +135,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not suggest the next message (each suggestion is a request to the model)",
     )
+    parser.add_argument(
+        "--workers",
+        type=worker_count,
+        default=1,
+        metavar="N",
+        help="run sessions in N processes beside the one that serves clients (default: 1, all in "
+        "one process)",
+    )
+    parser.add_argument("--worker", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
     parser.set_defaults(model=None, permission_mode="default", resume=None, record=None, cwd=None)
 
@@ -180,23 +191,19 @@ def address_of_arguments(arguments: argparse.Namespace) -> Address:
 
 async def _serve(arguments: argparse.Namespace, address: Address, attach: Attach | None) -> int:
     data: Path = arguments.data
+    if arguments.worker:
+        return await _serve_worker(arguments)
     demo = _demo_folder(data)
     async with choose(arguments, fall_back_to_demo=True, demo_folder=demo) as agent:
-        options = Options(
-            **{k: v for k, v in agent.options.items() if k not in ("resume", "record")},
-            pass_env=arguments.passed,
-        )
+        options = _options(arguments, agent)
         status = None if agent.demo else await _check_cli(options)
+        workers = workers_of(arguments)
         async with open_service(
             data=data,
-            options=options,
-            agent=DEMO if agent.demo else arguments.agent or str(options.agent),
             address=address,
-            policy=_policy(arguments, agent),
-            projects=_projects(options),
-            profiles=arguments.profiles,
             new_database=arguments.new_database,
-            terminal=arguments.terminal,
+            extend=None if workers is None else workers.front.extend,
+            **_service_options(arguments, agent, options),
         ) as service:
             # Before the first line is printed, because the user may press Ctrl-C at once.
             with _stopping_at_ctrl_c(service):
@@ -217,10 +224,43 @@ async def _serve(arguments: argparse.Namespace, address: Address, attach: Attach
                     async with (
                         owner_channel(data, service.launch_link),
                         attach(service) if attach is not None else contextlib.nullcontext(),
+                        workers.running() if workers is not None else contextlib.nullcontext(),
                     ):
                         await service.run()
             sweeping.cancel()
     return 0
+
+
+async def _serve_worker(arguments: argparse.Namespace) -> int:
+    """Run sessions for the front, until it ends."""
+    async with choose(
+        arguments, fall_back_to_demo=True, demo_folder=_demo_folder(arguments.data)
+    ) as agent:
+        options = _options(arguments, agent)
+        return await run_worker(
+            arguments.data, arguments.worker, _service_options(arguments, agent, options)
+        )
+
+
+def _options(arguments: argparse.Namespace, agent: Agent) -> Options:
+    return Options(
+        **{k: v for k, v in agent.options.items() if k not in ("resume", "record")},
+        pass_env=arguments.passed,
+    )
+
+
+def _service_options(
+    arguments: argparse.Namespace, agent: Agent, options: Options
+) -> dict[str, Any]:
+    """What the processes of a server have in common."""
+    return {
+        "options": options,
+        "agent": DEMO if agent.demo else arguments.agent or str(options.agent),
+        "policy": _policy(arguments, agent),
+        "projects": _projects(options),
+        "profiles": arguments.profiles,
+        "terminal": arguments.terminal,
+    }
 
 
 def _demo_folder(data: Path) -> Path:

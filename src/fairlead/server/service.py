@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Protocol
 
 from fairlead.host.options.options import Options
 from fairlead.host.options.private_files import private_base
 from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.devices import DeviceRegistry
+from fairlead.server.app import GuardedRoutes
 from fairlead.server.bridge.bridge import Bridge
 from fairlead.server.budgets.budget_routes import BudgetRoutes
 from fairlead.server.budgets.budgets import Budgets
@@ -53,10 +55,10 @@ from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.protocol.lobby_rows import Progress
 from fairlead.server.schedules.schedule_routes import ScheduleRoutes
 from fairlead.server.schedules.schedules import Schedules
-from fairlead.server.sockets.connections import SocketConnections
-from fairlead.server.sockets.sockets import Sockets
+from fairlead.server.sockets.connections import Presence, SocketConnections
+from fairlead.server.sockets.sockets import DocumentServer, Sockets
 from fairlead.server.store_opening import opened_store
-from fairlead.server.terminal.channel import TerminalChannel
+from fairlead.server.terminal.channel import OpenChannel, TerminalChannel
 from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.server.web_server import (
     Address,
@@ -78,7 +80,32 @@ from fairlead.store.revocations import RevocationFile
 from fairlead.store.sqlite import SqliteStore
 from fairlead.wire.blocks import Block
 
-__all__ = ["Address", "Service", "open_service"]
+__all__ = ["Address", "Extend", "Extension", "Service", "open_service"]
+
+
+class ServedDocuments(DocumentServer, Presence, Protocol):
+    """What sockets follow, and who is connected."""
+
+
+class Extension(Protocol):
+    """Sessions of other processes, which a server serves beside its own."""
+
+    @property
+    def documents(self) -> ServedDocuments:
+        """Serves the documents of both, and carries out intents."""
+
+    def channels(self, own: OpenChannel | None) -> OpenChannel | None:
+        """Opens channels to the terminals of both."""
+
+    def api(self, own: Api) -> GuardedRoutes:
+        """The routes for both."""
+
+    def disconnect(self, device: str) -> None:
+        """End what a revoked device has in the other processes."""
+
+
+Extend = Callable[[Registry, DeviceRegistry, Limits], Extension]
+"""Adds the sessions of other processes to a server."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,6 +144,9 @@ async def open_service(
     new_database: bool = False,
     terminal: bool = False,
     push_to_loopback: bool = False,
+    shared: Path | None = None,
+    listening: bool = True,
+    extend: Extend | None = None,
 ) -> AsyncIterator[Service]:
     """Assemble a server; `projects` is the folder of the CLI's own sessions.
 
@@ -125,9 +155,14 @@ async def open_service(
     `new_database` moves a database that cannot be used aside and creates an empty one.
     `terminal` lets owners open a shell in the folder of a session.
     `push_to_loopback` is for tests: it allows a push service on this machine.
+
+    The others are for the processes of one server: `shared` is the data folder of the process that
+    clients connect to, which has the settings and the uploads; `listening` is False for the others,
+    which also do not list the CLI's own sessions; `extend` adds their sessions to the first.
     """
     address, limits = address or Address(), limits or Limits()
-    listeners, port = bind(address)
+    listeners, port = bind(address) if listening else ([], 0)
+    settings = shared or data
     async with AsyncExitStack() as stack:
         for listener in listeners:
             stack.callback(listener.close)
@@ -138,7 +173,7 @@ async def open_service(
         )
         stack.push_async_callback(devices.revocations.close)
         await devices.revocations.start()
-        uploads = Uploads(data / "uploads", limits)
+        uploads = Uploads(settings / "uploads", limits)
 
         async def upload(upload_id: str, name: str) -> Block:
             return await asyncio.to_thread(uploads.block, upload_id, name)
@@ -146,11 +181,11 @@ async def open_service(
         cli = CliSessions(projects, store) if projects is not None else None
         terminals = TerminalRegistry(store, limits) if terminal else None
         known_profiles = Profiles(profiles, "" if projects is None else str(projects.parent))
-        known_profiles.load(data / PROFILES_FILE)
+        known_profiles.load(settings / PROFILES_FILE)
         registry = Registry(
             store,
             limits=limits,
-            policy=_loaded(policy or Policy(), data),
+            policy=_loaded(policy or Policy(), settings),
             options=options,
             profiles=known_profiles,
             cli=cli,
@@ -158,7 +193,10 @@ async def open_service(
             revoke=devices.revoke,
             terminals=terminals,
             version=version("fairlead"),
+            lists_files=listening,
         )
+        extension = None if extend is None else extend(registry, devices, limits)
+        documents: ServedDocuments = registry if extension is None else extension.documents
         notices = Notices(
             data,
             store,
@@ -184,16 +222,16 @@ async def open_service(
         devices.announce = registry.paired
         for device in devices.revocations.unstored:
             registry.revoked(device)
-        connections = SocketConnections(registry, devices, limits)
-        devices.disconnect = _disconnect(connections, terminals)
+        connections = SocketConnections(documents, devices, limits)
+        devices.disconnect = _disconnect(connections, terminals, extension)
         sockets = Sockets(
-            registry,
+            documents,
             devices,
             connections,
             limits,
             version=version("fairlead"),
             agent=agent,
-            terminals=None if terminals is None else partial(TerminalChannel, terminals),
+            terminals=_channels(terminals, extension),
         )
         bridge = Bridge(registry, devices, connections, limits)
         library = ServerLibrary(registry, store, lambda: sockets.count)
@@ -202,7 +240,7 @@ async def open_service(
             log=store,
             usage=Usage(data, lambda: f"{store.epoch}.{store.erased}"),
         )
-        if registry.sessions.cli is not None:
+        if registry.sessions.cli is not None and listening:
             files = registry.sessions.cli
             index = CliIndex(
                 files, store, data, own=library.own_cli_sessions, progress=_show_indexing(registry)
@@ -233,7 +271,7 @@ async def open_service(
             address,
             port,
             limits,
-            api=api,
+            api=api if extension is None else extension.api(api),
             sockets=sockets,
             bridge=bridge.serve,
             access=devices.access,
@@ -279,8 +317,17 @@ def _workbench_routes(
     )
 
 
+def _channels(
+    terminals: TerminalRegistry | None, extension: Extension | None
+) -> OpenChannel | None:
+    own = None if terminals is None else partial(TerminalChannel, terminals)
+    return own if extension is None else extension.channels(own)
+
+
 def _disconnect(
-    connections: SocketConnections, terminals: TerminalRegistry | None
+    connections: SocketConnections,
+    terminals: TerminalRegistry | None,
+    extension: Extension | None,
 ) -> Callable[[str], None]:
     """Ends what a revoked device has: its sockets, and the shells that it opened."""
 
@@ -288,6 +335,8 @@ def _disconnect(
         connections.disconnect(device)
         if terminals is not None:
             terminals.revoked(device)
+        if extension is not None:
+            extension.disconnect(device)
 
     return disconnect
 

@@ -49,6 +49,11 @@ class TrustBook:
                 if isinstance(answers, dict)
             }
 
+    def read_again(self) -> None:
+        """Read the answers again: another process of the server changed them."""
+        if self._file is not None:
+            self.load(self._file)
+
     def check(self, folder: str, profile: str = "") -> str | None:
         """The answer for this folder as it is now; None if it needs none. Refuses without one."""
         project, answer = self.look(folder, profile)

@@ -41,6 +41,11 @@ class WorktreeSettings:
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return  # None yet, or a damaged file: nothing is run and nothing copied.
 
+    def read_again(self) -> None:
+        """Read the settings again: another process of the server changed them."""
+        if self._file is not None:
+            self.load(self._file)
+
     def below(self, top: Path) -> Path:
         """The folder for the worktrees of a repository."""
         return top.joinpath(*BELOW) if self.folder is None else self.folder / top.name

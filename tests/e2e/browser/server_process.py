@@ -28,7 +28,11 @@ PATIENCE_S = 60.0
 class ServerProcess:
     """A server in its own process."""
 
-    def __init__(self, folder: Path, *, agent: Path, project: Path) -> None:
+    def __init__(
+        self, folder: Path, *, agent: Path, project: Path, options: tuple[str, ...] = ()
+    ) -> None:
+        """`options` are further ones of `fairlead serve`."""
+        self._options = options
         self._folder = folder
         self._agent = agent
         self.project = project
@@ -51,6 +55,7 @@ class ServerProcess:
             sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser",
             "--agent", str(self._agent), "--port", str(self.port),
             "--data", str(self._folder / "data"), "--root", str(self.project),
+            *self._options,
             cwd=self.project,
             env={
                 "HOME": str(self.home),
@@ -66,6 +71,12 @@ class ServerProcess:
                     self._link = line.split()[-1]
                     return
         raise AssertionError("the server ended before it said how to get in")
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process is not None
+        return self._process.pid
 
     async def kill(self) -> None:
         """No goodbye."""

@@ -192,6 +192,10 @@ class Directory:
         entry = self._nodes.get(node)
         return None if entry is None else entry.sessions().get(session)
 
+    def started(self, node: str, session: str) -> None:
+        """A node started a session; its row may arrive later than a client opens the session."""
+        self._owners.setdefault(session, (node, session))
+
     def with_folder(self, cwd: str) -> list[str]:
         """The machines that are here and have sessions in a folder."""
         return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -33,7 +33,7 @@ from fairlead.server.protocol.messages import LOBBY, IntentResult
 from fairlead.server.refusal import Refusal
 from fairlead.store.tables.devices import Device
 
-__all__ = ["FleetDocuments"]
+__all__ = ["FleetDocuments", "joined", "note_started"]
 
 log = logging.getLogger("fairlead.fleet")
 
@@ -126,9 +126,10 @@ class FleetDocuments:
             return IntentResult(
                 n=n, ok=False, code=refusal.code, message=refusal.message, result=refusal.facts
             )
+        note_started(self._directory, parts, results)
         if any(result.ok for result in results):
             self._highest.note(device.id, client, n)
-        return _joined(n, list(zip(parts, results, strict=True)))
+        return joined(n, list(zip(parts, results, strict=True)))
 
     async def last_intent(self, device: Device, client: str) -> int:
         """The highest n of a device's client that any machine has carried out.
@@ -208,7 +209,17 @@ def _is_below(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def _joined(n: int, results: list[tuple[Routed, IntentResult]]) -> IntentResult:
+def note_started(
+    directory: Directory, parts: Sequence[Routed], results: Sequence[IntentResult]
+) -> None:
+    """Note the machines of sessions that were started just now."""
+    for part, result in zip(parts, results, strict=True):
+        session = result.result.get("session") if result.ok else None
+        if isinstance(session, str) and part.node:
+            directory.started(part.node, session)
+
+
+def joined(n: int, results: list[tuple[Routed, IntentResult]]) -> IntentResult:
     """The results of all machines as one; the first failure if nothing succeeded."""
     done = [(part, result.result) for part, result in results if result.ok]
     failed = next((result for _, result in results if not result.ok), None)

@@ -113,7 +113,7 @@ class ServerLibrary:
     def own_cli_sessions(self) -> set[str | None]:
         """The CLI's ids of the server's own sessions."""
         sessions = self._registry.sessions
-        own = {row.cli_session_id for row in sessions.rows.values()}
+        own = {row.cli_session_id for row in sessions.rows.values()} | sessions.elsewhere()
         for live in sessions.live:  # An id may change within a session (CLI-604).
             own |= {live.transcript.session.id, *live.transcript.session.previous_ids}
         return own

@@ -103,13 +103,14 @@ class Registry:
         revoke: Callable[[str], Awaitable[Revoked]] | None = None,
         terminals: TerminalRegistry | None = None,
         version: str = "",
+        lists_files: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`agent` is the CLI's name or path; `options` apply to every session.
 
         `cli` lists the CLI's own sessions of the default profile, `upload` returns an upload as a block
         of a prompt, and `revoke` revokes a device's token and closes its sockets. Without `terminals`
-        no shell can be started.
+        no shell can be started. `lists_files` tells whether the CLI's own sessions are listed.
         """
         self.limits = limits or Limits()
         self.policy = policy or Policy()
@@ -136,6 +137,7 @@ class Registry:
         )
         self._presence = Presence(self.lobby, clock)
         self._cli = CliDocuments(self.sessions)
+        self._lists_files = lists_files
         self.sessions.profiles.changed = self._profiles_changed
         self._use_profiles()
         self.sessions.deletions.list_file = self._cli.list_again
@@ -187,7 +189,8 @@ class Registry:
         for device in await self._store.devices():
             if device.revoked is None:
                 self._presence.known(device)
-        self._cli.start()
+        if self._lists_files:
+            self._cli.start()
         self._maintenance = asyncio.create_task(self._maintain())
         self._ticking = asyncio.create_task(self._tick())
         return self
@@ -401,7 +404,8 @@ class Registry:
 
     def _profiles_changed(self) -> None:
         self._use_profiles()
-        self.sessions.spawn(self._cli.use_folders())
+        if self._lists_files:
+            self.sessions.spawn(self._cli.use_folders())
         self.sessions.catalog.show_resume_problems()
 
     def _use_profiles(self) -> None:
@@ -436,11 +440,13 @@ class Registry:
             await self.limit_holds.tick(self._clock())
 
     async def _maintain(self) -> None:
-        await self._cli.look_for_folders()
+        if self._lists_files:
+            await self._cli.look_for_folders()
         while True:
             await asyncio.sleep(self.limits.cull_every_s)
             await self.sessions.cull()
-            await self._cli.cull()
+            if self._lists_files:
+                await self._cli.cull()
 
 
 def _context(device: Device, client: str, n: int, intent: Intent) -> IntentContext:

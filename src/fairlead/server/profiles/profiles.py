@@ -58,6 +58,13 @@ class Profiles:
             else:
                 self._profiles[profile.name] = profile
 
+    def read_again(self) -> None:
+        """Read the profiles of the app again: another process of the server changed them. Blocks."""
+        if self._file is not None:
+            file = self._file
+            self._profiles = {n: each for n, each in self._profiles.items() if each.from_file}
+            self.load(file)
+
     def all(self) -> tuple[Profile, ...]:
         """All profiles but the default one, by name."""
         return tuple(self._profiles[name] for name in sorted(self._profiles))

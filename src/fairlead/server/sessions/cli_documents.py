@@ -203,6 +203,7 @@ class CliDocuments:
 
     def _list(self, changed: Changed) -> None:
         own = {row.cli_session_id for row in self._sessions.rows.values()}
+        own |= self._sessions.elsewhere()
         for live in self._sessions.live:  # An id may change within a session (CLI-604).
             own |= {live.transcript.session.id, *live.transcript.session.previous_ids}
         now = self._sessions.clock()

@@ -131,6 +131,8 @@ class Sessions:
         than add to texts: nothing else is derived from those."""
         self.on_deleted: list[Callable[[str], object]] = [self.starter.forget]
         """Called with the id of each session that is erased, so that nothing is kept of it."""
+        self.elsewhere: Callable[[], set[str | None]] = set
+        """The CLI's ids of the sessions that other processes of this server run."""
         self.gate_of: Callable[[LiveSession], Gate] | None = None
         """Gives the gate of a session's prompt queue."""
         self.on_limit: Callable[[LiveSession, RateLimitInfo, float], None] | None = None

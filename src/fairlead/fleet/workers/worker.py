@@ -1,0 +1,59 @@
+"""One worker: a server without clients of its own, whose sessions the front serves.
+
+It has a database of its own below the data folder of the front, and uses the front's settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fairlead.fleet.bus.bus import Bus
+from fairlead.fleet.node.node import open_node
+from fairlead.fleet.protocol.envelopes import Answer, encode
+from fairlead.fleet.workers.front import worker_id
+from fairlead.server.service import Service, open_service
+
+__all__ = ["FOLDER", "open_worker", "worker_folder", "workers_with_sessions"]
+
+FOLDER = "workers"
+"""The folder of all workers' folders in the data folder."""
+
+
+def worker_folder(data: Path, number: int) -> Path:
+    """The folder of a worker's database."""
+    return data / FOLDER / str(number)
+
+
+def workers_with_sessions(data: Path) -> int:
+    """The highest number of a worker that was ever started with this data folder."""
+    try:
+        names = os.listdir(data / FOLDER)
+    except OSError:
+        return 0
+    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+
+
+@asynccontextmanager
+async def open_worker(bus: Bus, data: Path, number: int, **options: Any) -> AsyncIterator[Service]:
+    """Start a worker; `data` is the front's folder, `options` are those of `open_service`."""
+    async with (
+        open_service(
+            data=worker_folder(data, number), shared=data, listening=False, **options
+        ) as service,
+        open_node(service, bus, node_id=worker_id(number), name=worker_id(number)) as node,
+    ):
+
+        async def read_settings(payload: bytes) -> bytes:
+            await asyncio.to_thread(service.registry.sessions.profiles.read_again)
+            service.registry.sessions.profiles.changed()
+            await asyncio.to_thread(service.registry.policy.trust.read_again)
+            await asyncio.to_thread(service.registry.policy.worktrees.read_again)
+            return encode(Answer())
+
+        node.requests.add("settings", read_settings)
+        yield service

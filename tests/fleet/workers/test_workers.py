@@ -1,0 +1,141 @@
+"""A server whose sessions run in workers: clients notice no difference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fleet.ground import text_of
+from tests.fleet.workers.ground import ServedByWorkers, with_workers
+from tests.server.conftest import PATIENT, serving
+from tests.server.terminal.screen import open_terminal
+from tests.waiting import until
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[ServedByWorkers]:
+    async with with_workers(tmp_path) as made:
+        yield made
+
+
+def rows(served: ServedByWorkers) -> dict[str, Any]:
+    return {row.id: row for row in served.service.registry.lobby.sessions()}
+
+
+async def test_N30_new_sessions_run_in_all_workers_and_none_in_the_front(
+    served: ServedByWorkers,
+) -> None:
+    client = await served.client()
+    sessions = [await client.new_session([{"say": f"number {n}"}]) for n in range(6)]
+    for number, session in enumerate(sessions):
+        await text_of(client, session, f"number {number}")
+    assert served.service.registry.sessions.rows == {}
+    counts = [len(each.registry.sessions.rows) for each in served.workers]
+    assert sum(counts) == 6
+    assert all(row.node == "" for row in rows(served).values())
+    assert served.service.registry.lobby.section("nodes") == []
+
+
+async def test_N30_a_request_is_listed_and_answered(served: ServedByWorkers) -> None:
+    client = await served.client()
+    session = await client.new_session(
+        [{"ask": {"id": "r1", "tool": "Bash", "input": {"command": "ls"}}}, {"wait": 1}]
+    )
+    pending = await client.pending(session)
+    (row,) = served.service.registry.lobby.section("inbox")
+    assert (row.session, row.node) == (session, "")
+    answer = await client.intend(
+        "decide",
+        session=session,
+        request_id=pending["id"],
+        decision="allow",
+        input_sha256=row.input_sha256,
+    )
+    assert answer["ok"], answer
+    await client.ending(session)
+    await until(lambda: served.service.registry.lobby.section("inbox") == [])
+
+
+async def test_N31_sessions_stay_reachable_when_the_number_of_workers_changes(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path, PATIENT) as alone:
+        client = await alone.client()
+        first = await client.new_session([{"say": "of one process"}])
+        await client.ending(first)
+    async with with_workers(tmp_path, workers=2) as two:
+        client = await two.client()
+        others = [await client.new_session([{"say": f"of two, {n}"}]) for n in range(4)]
+        for session in others:
+            await client.ending(session)
+        await text_of(client, first, "of one process")
+    async with with_workers(tmp_path, workers=1, more=1) as one:
+        client = await one.client()
+        assert rows(one).keys() == {first, *others}
+        for number, session in enumerate(others):
+            await text_of(client, session, f"of two, {number}")
+        for session in (first, *others):
+            renamed = await client.intend("rename", session=session, title="still here")
+            assert renamed["ok"], renamed
+
+
+async def test_N30_search_usage_and_files_are_of_all_processes(served: ServedByWorkers) -> None:
+    client = await served.client()
+    sessions = []
+    for _ in range(4):
+        made = await client.intend(
+            "new_session", cwd=str(served.project), prompt="lighthouse words"
+        )
+        sessions.append(made["result"]["session"])
+        await client.ending(sessions[-1])
+    token = f"Bearer {client.token}"
+
+    async def get(path: str) -> Any:
+        status, body, _ = await served.http(path, Authorization=token)
+        assert status == 200, body
+        return json.loads(body)
+
+    hits = (await get("/api/search?q=lighthouse"))["hits"]
+    assert {hit["session"] for hit in hits} == set(sessions)
+    health = await get("/api/health")
+    assert (health["ok"], health["sessions"]) == (True, 4)
+    assert {row["id"] for row in (await get("/api/sessions"))["sessions"]} == set(sessions)
+    (served.project / "notes.txt").write_text("hello\n")
+    for session in sessions:
+        names = await get(f"/api/sessions/{session}/names?q=notes")
+        assert [each["path"] for each in names["names"]] == ["notes.txt"]
+        await get(f"/api/sessions/{session}/export?form=json")
+
+
+async def test_N30_settings_of_the_front_apply_in_the_workers(served: ServedByWorkers) -> None:
+    client = await served.client()
+    token = f"Bearer {client.token}"
+    profile = {"name": "work", "config_dir": str(served.project.parent / "work-config")}
+    status, body, _ = await served.http(
+        "/api/profiles", method="POST", body=profile, Authorization=token
+    )
+    assert status == 200, body
+    for _ in range(4):
+        made = await client.intend("new_session", cwd=str(served.project), profile="work")
+        assert made["ok"], made
+    assert {row.profile for row in rows(served).values()} == {"work"}
+
+
+async def test_N30_terminals_and_revocation_reach_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    async with with_workers(tmp_path, terminal=True) as served:
+        owner, lost = await served.client(), await served.client()
+        device = (await lost.hear("welcome"))["device"]
+        session = await lost.new_session()
+        screen = await open_terminal(lost, session)
+        await screen.run("echo t$((40+2))", "t42")
+        terminals = served.worker_of(session).terminals
+        assert terminals is not None
+        assert (await owner.intend("revoke_device", device=device))["ok"]
+        await until(lambda: terminals.rows(session)[0].ended)
