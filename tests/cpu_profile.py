@@ -93,7 +93,8 @@ class _Recorder:
         try:
             return (yield)
         finally:
-            self._cpu[phase] = cpu_of_tree(os.getpid()) - began
+            # Less than nothing if a process ended for which its parent did not wait.
+            self._cpu[phase] = max(0.0, cpu_of_tree(os.getpid()) - began)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
