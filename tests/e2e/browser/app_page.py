@@ -101,24 +101,11 @@ class AppPage:
         return self.page.get_by_role("dialog", name="New session")
 
     async def start(self, prompt: str, *, answer: str | None = None, **choices: str) -> None:
-        """A new session with its first message; choices by label and value.
+        """A new session with its first message, through the dialog; choices by label and value.
 
-        On the first page it uses the prompt there, which takes half the CPU time of the dialog. The
-        dialog is for choices, other pages, and prompts that would open a menu of the composer.
         `answer` is the button for a project whose own files make the CLI run something.
         """
         before = self.page.url
-        at_home = before.rstrip("/") == self.server.base.rstrip("/")
-        if at_home and prompt.strip() and not (choices or answer or re.search(r"^/|@", prompt)):
-            await self.say(prompt)
-        else:
-            await self._start_in_dialog(prompt, choices, answer)
-        await expect(self.page).not_to_have_url(before, timeout=PATIENCE_MS)
-        await expect(self.composer).to_be_visible(timeout=PATIENCE_MS)
-
-    async def _start_in_dialog(
-        self, prompt: str, choices: dict[str, str], answer: str | None
-    ) -> None:
         dialog = await self.open_new_session()
         await dialog.get_by_label("First message").fill(prompt)
         for label, choice in choices.items():
@@ -127,6 +114,8 @@ class AppPage:
         await dialog.get_by_role("button", name="Start").click()
         if answer is not None:
             await self.trust_question.get_by_role("button", name=answer).click()
+        await expect(self.page).not_to_have_url(before, timeout=PATIENCE_MS)
+        await expect(self.composer).to_be_visible(timeout=PATIENCE_MS)
 
     @property
     def trust_question(self) -> Locator:
