@@ -134,5 +134,5 @@ async def test_U95_more_than_a_thousand_files_are_staged_at_once(
     staged = main.get_by_role("region", name="Staged", exact=True)
     await expect(staged.get_by_role("heading")).to_have_text("Staged 1053", timeout=60_000)
     await expect(unstaged).to_contain_text("No changes.")
-    await expect(main.get_by_role("button", name="Commit 1053 files")).to_be_disabled()
+    await expect(main.get_by_role("button", name="Commit 1,053 files")).to_be_disabled()
     assert git(server.project, "diff", "--cached", "--name-only").count("\n") == 1_053
