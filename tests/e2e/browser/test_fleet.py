@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,7 +13,10 @@ from playwright.async_api import Page, expect
 
 from tests.e2e.browser.axe import Report
 from tests.e2e.browser.conftest import Visit
-from tests.fleet.ground import Fleet, FleetGateway, FleetNode, fleet
+from tests.fleet.bus.server import running_bus
+from tests.fleet.ground import Fleet, FleetNode, fleet, text_of
+from tests.fleet.moving import repository
+from tests.fleet.nats_ground import nats_fleet
 
 FEW_S = 30_000
 """A machine is away after three seconds without a beat; a busy machine needs longer to show it."""
@@ -22,12 +26,8 @@ FEW_S = 30_000
 class SignedIn:
     """A gateway as the page object uses it."""
 
-    gate: FleetGateway
+    base: str
     first_link: str
-
-    @property
-    def base(self) -> str:
-        return self.gate.gateway.base_url
 
     def link(self, role: str) -> str:
         assert role == "owner"
@@ -42,7 +42,7 @@ async def team(tmp_path: Path) -> AsyncIterator[Fleet]:
 
 async def gateway_of(team: Fleet) -> SignedIn:
     gate = team.gateways[0]
-    return SignedIn(gate, await gate.gateway.launch_link())
+    return SignedIn(gate.gateway.base_url, await gate.gateway.launch_link())
 
 
 async def ask_on(team: Fleet, node: FleetNode, command: str) -> str:
@@ -104,3 +104,100 @@ async def test_U147_a_session_of_a_machine_that_is_away_is_read_and_not_answered
     report.check()
     await card.get_by_role("button", name="Show sessions").click()
     await expect(page.get_by_role("heading", name="Sessions on node0-name")).to_be_visible()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def nats_team(tmp_path: Path) -> AsyncIterator[Fleet]:
+    """Two machines and a gateway on a real nats-server."""
+    async with (
+        running_bus(tmp_path / "bus") as ground,
+        nats_fleet(ground, tmp_path, ("node0", "node1"), ("gate0",)) as made,
+    ):
+        for name in ("node0", "node1"):
+            await made.add_node(name, copied_folders=(tmp_path,))
+        await made.add_gateway("gate0")
+        await made.known()
+        yield made
+
+
+async def test_N26_a_session_is_moved_from_its_menu(nats_team: Fleet, visit: Visit) -> None:
+    source, target = nats_team.nodes
+    repository(source.project)
+    (source.project / ".gitignore").write_text("secret.env\n")
+    (source.project / "secret.env").write_text("x")
+    gate = nats_team.gateways[0]
+    client = await gate.client()
+    session = await client.new_session([{"say": "said before"}])
+    await client.socket.close()
+    app = await visit(await gateway_of(nats_team))
+    page: Page = app.page
+    await page.goto(f"{app.server.base}/s/{session}")
+    await expect(page.get_by_text("said before").first).to_be_visible()
+    await page.get_by_role("button", name="More", exact=True).click()
+    await page.get_by_role("menuitem", name=re.compile("Move to another machine")).click()
+    dialog = page.get_by_role("dialog", name="Move to another machine")
+    await expect(dialog.get_by_text("branch")).to_be_visible()
+    await expect(dialog.get_by_text("3 files")).to_be_visible()
+    await expect(dialog.get_by_text("1 file that git ignores")).to_be_visible()
+    await pictures(page, "move")
+    await dialog.get_by_role("button", name="Move session").click()
+    await expect(dialog.get_by_text("The session is on node1-name")).to_be_visible(timeout=FEW_S)
+    await pictures(page, "moved")
+    await dialog.get_by_role("button", name="Open session").click()
+    await gate.until(lambda: gate.gateway.directory.owner(session) == (target.id, session))
+    await expect(page.get_by_text("said before").first).to_be_visible()
+    assert target.service.registry.sessions.row(session).generation == 1
+    # At its own address, the former machine shows a link.
+    service = source.service
+    local = await visit(SignedIn(service.base_url, service.launch_link()))
+    await local.page.goto(f"{service.base_url}/s/{session}")
+    note = local.page.get_by_role("status").filter(has_text="This session was moved to")
+    await expect(note).to_be_visible()
+    link = local.page.get_by_role("link", name="Open it there")
+    await expect(link).to_have_attribute("href", f"{gate.base}/s/{session}")
+    await pictures(local.page, "left")
+
+
+async def test_N28_a_session_of_a_lost_machine_is_continued_from_its_note(
+    team: Fleet, visit: Visit
+) -> None:
+    source, target = team.nodes
+    gate = team.gateways[0]
+    client = await gate.client()
+    session = await client.new_session([{"say": "said before"}])
+    await text_of(client, session, "said before")
+    await client.socket.close()
+    copies, live = source.node.copies, source.service.registry.sessions.loaded(session)
+    assert copies is not None
+    assert live is not None
+    await gate.until(lambda: not live.busy and copies.replicator.replicated(session) >= live.seq)
+    app = await visit(await gateway_of(team))
+    page: Page = app.page
+    await page.goto(f"{app.server.base}/s/{session}")
+    await source.stop()
+    await page.get_by_role("button", name="Continue on another machine…").click(timeout=FEW_S)
+    dialog = page.get_by_role("dialog", name="Continue on another machine")
+    await expect(dialog.get_by_text("Uncommitted files on node0-name")).to_be_visible()
+    await pictures(page, "adopt")
+    folder = dialog.get_by_role("combobox").last
+    await folder.fill(str(target.project))
+    await folder.blur()  # Closes the suggestions.
+    await dialog.get_by_role("button", name="Continue there").click()
+    await expect(dialog.get_by_text("The session is on")).to_be_visible(timeout=FEW_S)
+    await dialog.get_by_role("button", name="Open session").click()
+    await expect(page.get_by_text("said before").first).to_be_visible()
+    assert target.service.registry.sessions.row(session).generation == 1
+
+
+async def pictures(page: Page, name: str) -> None:
+    """Pictures of a page, if a folder for them is given."""
+    folder = os.environ.get("FAIRLEAD_PICTURES")
+    if not folder:
+        return
+    for theme in ("light", "dark"):
+        await page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        for width in (1440, 1024, 390):
+            await page.set_viewport_size({"width": width, "height": 900})
+            await page.screenshot(path=f"{folder}/{name}-{theme}-{width}.png")
+    await page.emulate_media(color_scheme="light")
+    await page.set_viewport_size({"width": 1280, "height": 800})
