@@ -70,9 +70,15 @@ class Run:
     """Everything that one run holds on to."""
 
     def __init__(
-        self, plan: Plan, folder: Path, ending: AsyncExitStack, source: Path = SOURCE
+        self,
+        plan: Plan,
+        folder: Path,
+        ending: AsyncExitStack,
+        source: Path = SOURCE,
+        options: tuple[str, ...] = (),
     ) -> None:
         self.plan = plan
+        self.options = options
         self.source = source
         self.ending = ending
         self.folder = folder
@@ -103,7 +109,9 @@ class Run:
         self.ending.push_async_callback(self.choir.end)
         await self.choir.ready()
         launcher = make_launcher(self.folder, door)
-        self.server = await Server.start(self.folder, launcher, self.project, source=self.source)
+        self.server = await Server.start(
+            self.folder, launcher, self.project, source=self.source, options=self.options
+        )
         self.ending.push_async_callback(self.server.end)
         self.crowd = await Helper.start("crowd", env=env)
         self.ending.push_async_callback(self.crowd.end)
@@ -311,10 +319,17 @@ def _uuid(number: int) -> str:
     return shapes.Source(seed=1000 + number).uuid()
 
 
-async def run(plan: Plan, folder: Path, say: Say, *, source: Path = SOURCE) -> Figures:
-    """Measure the server of one source tree once."""
+async def run(
+    plan: Plan,
+    folder: Path,
+    say: Say,
+    *,
+    source: Path = SOURCE,
+    options: tuple[str, ...] = (),
+) -> Figures:
+    """Measure the server of one source tree once; `options` are further ones of `fairlead serve`."""
     async with AsyncExitStack() as ending:
-        item = Run(plan, folder, ending, source)
+        item = Run(plan, folder, ending, source, options)
         await item.start()
         say(f"opening {plan.sessions} sessions")
         await item.open_sessions()

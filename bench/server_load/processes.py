@@ -106,9 +106,19 @@ class Server:
 
     @classmethod
     async def start(
-        cls, folder: Path, agent: Path, project: Path, *, source: Path = SOURCE, port: int = 0
+        cls,
+        folder: Path,
+        agent: Path,
+        project: Path,
+        *,
+        source: Path = SOURCE,
+        port: int = 0,
+        options: tuple[str, ...] = (),
     ) -> Server:
-        """Start the code of `source` and pair with it; a port of 0 is any that is free."""
+        """Start the code of `source` and pair with it; a port of 0 is any that is free.
+
+        `options` are further ones of `fairlead serve`.
+        """
         command = (
             *(
                 sys.executable,
@@ -120,6 +130,7 @@ class Server:
                 str(port),
             ),
             *("--agent", str(agent), "--data", str(folder / "data"), "--root", str(project)),
+            *options,
         )
         process = await asyncio.create_subprocess_exec(
             *command, cwd=project, stdout=PIPE, env=environment(folder, source)
@@ -150,8 +161,15 @@ class Server:
         return tokens
 
     def usage(self) -> Usage:
-        """What it takes."""
-        return usage_of(self._process.pid)
+        """What it takes, with its workers."""
+        used = [usage_of(pid) for pid in (self._process.pid, *self.workers())]
+        return Usage(rss=sum(each.rss for each in used), cpu_s=sum(each.cpu_s for each in used))
+
+    def workers(self) -> list[int]:
+        """The processes of its workers."""
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
+        pids = [int(each) for each in children.read_text().split()]
+        return [pid for pid in pids if b"\0--worker\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
     def cpu_s(self) -> float:
         """Its CPU time so far, all threads, exact to the nanosecond."""

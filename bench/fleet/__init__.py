@@ -1,0 +1,1 @@
+"""What several processes cost and gain, beside one process."""
