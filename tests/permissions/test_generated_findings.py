@@ -256,3 +256,29 @@ def test_P102_a_percent_sign_in_a_file_asks_in_2_1_38() -> None:
     assert says("grep x a%b", at=place(CLASSIC)) is says("grep x '%F'", at=place(CLASSIC)) is ASK
     assert says("git log --format=%H", at=place(CLASSIC)) is ALLOW
     assert says("grep %F a.txt", at=place(CLASSIC)) is ALLOW
+
+
+@pytest.mark.parametrize("command", ["cd src && touch", "cd src && sed +5", "cd src; rm"])
+def test_P103_a_writing_command_without_files_asks_after_cd(command: str) -> None:
+    book = RuleBook.of(allow=["Bash(touch:*)", "Bash(sed:*)", "Bash(rm:*)"])
+    assert says(command, book) is ASK
+    assert says("cd src && sed s/a/b/", book) is ALLOW
+    assert says("cd src && ls | sed -n 1p", book) is ALLOW
+
+
+def test_P104_a_star_does_not_stand_for_empty_words_in_2_1_38() -> None:
+    book = RuleBook.of(allow=["Bash(python3 *)", "Bash(npm:*)"])
+    assert says('python3 ""', book, place(CLASSIC)) is ASK
+    assert says("python3 '' x", book, place(CLASSIC)) is ALLOW
+    assert says('npm ""', book, place(CLASSIC)) is ALLOW
+
+
+@pytest.mark.parametrize(
+    "command", ["ls > out.txt | cat", "ls | head > out.txt", "npm test | cat >> out.txt"]
+)
+def test_P105_a_pipeline_that_writes_a_file_asks_in_2_1_38(command: str) -> None:
+    book = RuleBook.of(allow=["Bash(npm:*)"], mode=Mode.ACCEPT_EDITS)
+    assert says(command, book, place(CLASSIC)) is ASK
+    assert says(command, book) is ALLOW
+    assert says("ls > out.txt && ls", book, place(CLASSIC)) is ALLOW
+    assert says("ls 2>/dev/null | cat", book, place(CLASSIC)) is ALLOW

@@ -25,7 +25,12 @@ from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason
 from fairlead.permissions.rules.paths import PathContext
-from fairlead.permissions.shell.command_paths import EDIT_COMMANDS, command_paths, is_plain_edit
+from fairlead.permissions.shell.command_paths import (
+    EDIT_COMMANDS,
+    command_paths,
+    is_plain_edit,
+    writes_files,
+)
 from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, Word, parse_command
 from fairlead.permissions.shell.evaluating import asks_under_every_rule
 from fairlead.permissions.shell.readonly import is_read_only, quotes_options
@@ -224,6 +229,9 @@ def _doubt(line: CommandLine, book: RuleBook, place: PathContext) -> str | None:
         return "it is empty"
     if "/proc/" in line.text and any(map(_names_environment, line.text.split())):
         return "it names the environment of a process"
+    piped = place.family.plain_words_only and any(line.segments)
+    if piped and any(command_paths(command).redirected for command in line.commands):
+        return "this version of the CLI does not analyze a pipeline that writes a file"
     if place.family.plain_words_only and any(map(_hides_option, line.commands)):
         return "the name of an option is quoted, or stands behind an empty word"
     odd = sorted(line.features & place.family.doubts)
@@ -261,7 +269,7 @@ def _doubt_about_cd(line: CommandLine, book: RuleBook, place: PathContext) -> st
         return None
     if names.count("cd") > 1:
         return "it changes the directory more than once"
-    if any(command_paths(command).changes for command in line.commands):
+    if any(map(writes_files, line.commands)):
         return "it changes the directory and writes files"
     if any(entry.rule.tool in _FILE_TOOLS for entry in book.of_behavior(Behavior.DENY)):
         return "it changes the directory, and there are rules that deny files"

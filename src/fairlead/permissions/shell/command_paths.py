@@ -15,7 +15,7 @@ from fairlead.permissions.model.families import CURRENT
 from fairlead.permissions.shell.commands import SimpleCommand, Word
 from fairlead.permissions.shell.wrappers import inner_index
 
-__all__ = ["EDIT_COMMANDS", "CommandPaths", "command_paths", "is_plain_edit"]
+__all__ = ["EDIT_COMMANDS", "CommandPaths", "command_paths", "is_plain_edit", "writes_files"]
 
 EDIT_COMMANDS = frozenset(("mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"))
 """What acceptEdits allows inside the working directories (rec mode_acceptEdits, CLI-312)."""
@@ -180,6 +180,17 @@ def _only_prints(operands: list[Word], options: list[Word]) -> bool:
         return False
     script = operands[0].value if operands else None
     return script is not None and _SED_PRINT.fullmatch(script) is not None
+
+
+def writes_files(command: SimpleCommand) -> bool:
+    """Whether the CLI takes the command for one that writes, even if it names no file (CLI-1526)."""
+    paths = command_paths(command)
+    if paths.changes or paths.program in (EDIT_COMMANDS | _WRITERS) - {"sed"}:
+        return True
+    values = [word.value or "" for word in command.words]
+    scripts = (_SED_PRINT, _SUBSTITUTION)
+    known = any(script.fullmatch(value) for value in values for script in scripts)
+    return paths.program == "sed" and not known
 
 
 def is_plain_edit(command: SimpleCommand) -> bool:

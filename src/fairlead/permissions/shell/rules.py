@@ -79,9 +79,18 @@ def allows_command(content: str, command: SimpleCommand, family: Family) -> bool
             continue
         exact = command.text_from(index)
         plain = command.plain_from(index, literal_arguments=family.literal_arguments)
+        # In 2.1.38 the star of `python3 *` does not stand for an empty word alone (CLI-1527).
+        plain = plain if family.bare_star else _without_empty_end(plain)
         if matches_text(content, exact, plain, bare_star=family.bare_star):
             return True
     return False
+
+
+def _without_empty_end(text: str) -> str:
+    end = len(text)
+    while text.endswith((" ''", ' ""'), 0, end):
+        end -= 3
+    return text[:end]
 
 
 def _is_odd_wrapper(command: SimpleCommand, family: Family) -> bool:
