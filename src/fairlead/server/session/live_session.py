@@ -25,6 +25,7 @@ from fairlead.server.refusal import Refusal
 from fairlead.server.session.append_rate import AppendRate
 from fairlead.server.session.denied_rules import DeniedRules
 from fairlead.server.session.dialogs import DIALOGS
+from fairlead.server.session.effect import Effect, effect_of
 from fairlead.server.session.journal import EventStore, Journal, Shown
 from fairlead.server.session.lifecycle import Event, Lifecycle
 from fairlead.server.session.open_requests import Requests
@@ -33,12 +34,12 @@ from fairlead.server.session.queued_prompts import QueuedPrompts
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.store.tables.intents import IntentOutcome
 from fairlead.transcript.reduce import Fed
-from fairlead.transcript.state.changes import Append, Change
+from fairlead.transcript.state.changes import Change
 from fairlead.transcript.state.coalesce import coalesce
 from fairlead.transcript.state.facts import ProcessExited, Stopped
 from fairlead.transcript.transcript import Transcript
 from fairlead.transcript_observer import TranscriptObserver
-from fairlead.wire.events import RateLimitEvent, RateLimitInfo, StreamEvent
+from fairlead.wire.events import RateLimitEvent, RateLimitInfo
 from fairlead.wire.updates import PermissionUpdate
 
 __all__ = ["LiveSession"]
@@ -61,15 +62,14 @@ class LiveSession:
         transcript: Transcript | None = None,
         seq: int = 0,
         published: Callable[[LiveSession, int, Sequence[Change]], None],
-        settled: Callable[[LiveSession, bool], None] | None = None,
+        settled: Callable[[LiveSession, Effect], None] | None = None,
         exited: Callable[[LiveSession, ProcessExited], None] | None = None,
         clock: Callable[[], float] = time.time,
         guard: Guard | None = None,
         suggestions: bool = True,
         rate: AppendRate | None = None,
     ) -> None:
-        """`settled` is called after each batch that was published, with whether it did no more than
-        add to texts."""
+        """`settled` is called after each batch that was published, with its effect."""
         self.id = session
         self._guard = guard
         self._suggests = suggestions
@@ -105,8 +105,8 @@ class LiveSession:
             before=self._prepare,
             rate=rate,
         )
-        self._only_grew = True
-        """Whether the events since `settled` was called did no more than add to texts."""
+        self._effect = Effect.GREW
+        """The largest effect of the events since `settled` was called."""
         self.on_limit: Callable[[LiveSession, RateLimitInfo, float], None] | None = None
         """Called for every stored report of the account's usage."""
         self.prepare: Callable[[Sequence[Fed]], Awaitable[None]] | None = None
@@ -271,20 +271,25 @@ class LiveSession:
         changes: Sequence[Change] = self.transcript.feed_all(batch)
         if len(changes) > 1:  # Also those of one event: a result sets a text, then the outcome.
             changes = coalesce(changes)
-        if self._only_grew:
-            self._only_grew = _only_grows(batch, changes)
-        self.prompts.apply(batch)
+        effect = effect_of({type(fed) for fed, _ in batch}, changes)
+        if effect > self._effect:
+            self._effect = effect
         self.seq = seq
+        if effect is not Effect.OTHER:  # Neither the queue nor a limit is concerned.
+            self._published(self, seq, changes)
+            return
+        self.prompts.apply(batch)
         self._published(self, seq, changes)
         for fed, at in batch:
             if type(fed) is RateLimitEvent and fed.rate_limit_info and self.on_limit is not None:
                 self.on_limit(self, fed.rate_limit_info, at)
 
     def _batch_stored(self) -> None:
-        only_grew, self._only_grew = self._only_grew, True
+        effect, self._effect = self._effect, Effect.GREW
         if self._settled is not None:
-            self._settled(self, only_grew)
-        self.prompts.write_next()
+            self._settled(self, effect)
+        if effect is Effect.OTHER:
+            self.prompts.write_next()
 
     def _gone(self, fact: ProcessExited) -> None:
         self.lifecycle.happen(Event.EXIT)
@@ -324,14 +329,3 @@ class LiveSession:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-_TEXT: frozenset[type] = frozenset({Append})
-_DELTA: frozenset[type] = frozenset({StreamEvent})
-
-
-def _only_grows(batch: Sequence[Shown], changes: Sequence[Change]) -> bool:
-    """Whether events did no more than add to texts, which is most of what a CLI writes."""
-    return {type(change) for change in changes} <= _TEXT and {
-        type(fed) for fed, _ in batch
-    } <= _DELTA

@@ -74,8 +74,8 @@ class SessionCatalog:
         self._unindexed: dict[str, set[str]] = {}
         self._inbox: dict[str, dict[str, InboxRow]] = {}
         """The open requests by session and request, as the lobby shows them."""
-        self._shown: dict[str, tuple[float, tuple[Any, ...]]] = {}
-        """What `refresh` showed last for a session, and the time of its last event."""
+        self._shown: dict[str, _Shown] = {}
+        """What `refresh` showed last for a session."""
         self._checked: dict[str, tuple[SessionRow | None, bool, Status]] = {}
         """The row, whether a CLI ran, and the status when `refresh` last found nothing to show."""
 
@@ -121,15 +121,17 @@ class SessionCatalog:
         if checked is not None and not pending and _same(checked, (row, running, status)):
             return
         self._checked.pop(live.id, None)
-        shown = (
-            *(row, running, pending, status.state, status.since),
-            *(status.waiting, status.background, status.detail),
-            *(live.transcript.limit, live.transcript.queue_hold, live.transcript.turn is None),
+        outside = (
+            *(row, running, pending),
+            *(transcript.limit, transcript.queue_hold, transcript.in_turn),
         )
-        at, last_shown = self._shown.get(live.id, (0.0, ()))
-        if pending or last_shown != shown or status.last_event - at >= LAST_EVENT_STEP_S:
+        shown = self._shown.get(live.id)
+        if pending or shown is None or shown.outside != outside or shown.is_old(status):
             self.show(live.id)
-            self._shown[live.id] = status.last_event, shown
+            self._shown[live.id] = _Shown(outside, status)
+        elif not _looks_same(shown.status, status):
+            self._lobby.set("sessions", live.id, status=session_rows.status_of(transcript))
+            shown.status = status
         else:
             self._checked[live.id] = row, running, status
 
@@ -257,6 +259,34 @@ class SessionCatalog:
             )
         except StoreUnavailable:
             self._unindexed.setdefault(live.id, set()).update(items)
+
+
+class _Shown:
+    """What the row of a session in the lobby was made from."""
+
+    __slots__ = ("_last_event", "outside", "status")
+
+    def __init__(self, outside: tuple[Any, ...], status: Status) -> None:
+        self.outside = outside
+        """Everything but the status."""
+        self.status = status
+        """The status that the lobby shows now."""
+        self._last_event = status.last_event
+
+    def is_old(self, status: Status) -> bool:
+        """Whether the whole row is due again: it has the last sentence, tasks and lines."""
+        return status.last_event - self._last_event >= LAST_EVENT_STEP_S
+
+
+def _looks_same(old: Status, new: Status) -> bool:
+    """Whether the lobby shows both alike; the time of the last event is shown in steps."""
+    return (
+        old.state == new.state
+        and old.since == new.since
+        and old.waiting == new.waiting
+        and old.background == new.background
+        and old.detail == new.detail
+    )
 
 
 def _same(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:

@@ -22,6 +22,7 @@ from fairlead.server.profiles.profiles import Profiles
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.append_rate import AppendRate
 from fairlead.server.session.checkpoints import Checkpoints
+from fairlead.server.session.effect import Effect
 from fairlead.server.session.live_session import LiveSession
 from fairlead.server.session.loading import Loaded
 from fairlead.server.session.queued_prompts import Gate
@@ -127,8 +128,8 @@ class Sessions:
         self.retired = 0
         """How many CLI processes ended and how many sessions were unloaded, so far."""
         self.on_settled: list[Callable[[LiveSession], None]] = []
-        """Called after each batch of events that was stored and published, unless it did no more
-        than add to texts: nothing else is derived from those."""
+        """Called after each batch of events that was stored and published, unless the running turn
+        only went on (`Effect.WORKED`): nothing else is derived from that."""
         self.on_deleted: list[Callable[[str], object]] = [self.starter.forget]
         """Called with the id of each session that is erased, so that nothing is kept of it."""
         self.elsewhere: Callable[[], set[str | None]] = set
@@ -379,13 +380,15 @@ class Sessions:
         self.hub.publish(live.id, seq, source.changes(changes))
         self.catalog.touched(live.id, changes)
 
-    def _settled(self, live: LiveSession, only_grew: bool) -> None:
+    def _settled(self, live: LiveSession, effect: Effect) -> None:
         """A batch of events was stored and published."""
         if self._checkpoints.is_due(live):
             self.spawn(self._checkpoints.keep(live))
-        if only_grew:
+        if effect is Effect.GREW:
             return
         self.catalog.refresh(live)
+        if effect is Effect.WORKED and live.transcript.in_turn:
+            return
         # Before the row is stored: what a listener stores is then durable when the row is.
         for listener in self.on_settled:
             listener(live)

@@ -77,6 +77,13 @@ class Lobby:
         if before is not None:
             self.put(to, structs.replace(before, **fields))
 
+    def set(self, to: str, row_id: str, **fields: Any) -> None:
+        """Set fields of a row that are known to differ, if it exists; the others are not compared."""
+        before = self._rows[to].get(row_id)
+        if before is not None:
+            self._rows[to][row_id] = structs.replace(before, **fields)
+            self._publish(Set(to, row_id, fields))
+
     def remove(self, to: str, row_id: str) -> None:
         """Remove a row, if it exists."""
         if self._rows[to].pop(row_id, None) is not None:

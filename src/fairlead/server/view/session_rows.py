@@ -27,6 +27,7 @@ __all__ = [
     "listed",
     "refreshed",
     "sentence_at_end",
+    "status_of",
     "subject_of",
     "title_of",
 ]
@@ -145,6 +146,11 @@ def sentence_at_end(text: str) -> str:
 def _status(row: SessionRow, transcript: Transcript | None) -> ListedStatus:
     if transcript is None:
         return ListedStatus(state=row.state, since=row.last_activity, last_event=row.last_activity)
+    return status_of(transcript)
+
+
+def status_of(transcript: Transcript) -> ListedStatus:
+    """The status of a session that is loaded, as the lobby shows it."""
     now = transcript.status
     return ListedStatus(
         state=now.state,
