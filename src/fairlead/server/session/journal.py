@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 from fairlead.server.limits import Limits
 from fairlead.server.session.append_rate import AppendRate
@@ -39,9 +39,6 @@ log = logging.getLogger("fairlead")
 
 EVENT_BYTES = 120
 """About what an event costs in addition to its line while it waits."""
-
-_ASKING = frozenset({ControlRequest, ControlResponse})
-"""Messages that may contain open requests."""
 
 _CAN_WAIT = frozenset({StreamEvent, Assistant, User, ToolProgress, ThinkingTokens})
 """What a working CLI writes most of the time. No client has to act on it, so it may wait."""
@@ -81,7 +78,7 @@ class EventStore(Protocol):
 class _Waiting:
     """Some events that are stored together."""
 
-    __slots__ = ("asks", "at", "audit", "can_wait", "done", "events", "fed", "intent", "size")
+    __slots__ = ("asks", "audit", "can_wait", "done", "intent", "line", "shown", "size")
 
     def __init__(
         self,
@@ -92,16 +89,49 @@ class _Waiting:
         audit: Sequence[AuditRecord] = (),
         line: bytes | None = None,
     ) -> None:
-        self.fed = fed
-        self.at = at
-        self.events = events_of(fed, at, line)
-        self.size = sum([len(event.line) for event in self.events]) + EVENT_BYTES * len(fed)
-        kinds = {type(each) for each in fed}
-        self.asks = not _ASKING.isdisjoint(kinds)
-        self.can_wait = done is None and _CAN_WAIT.issuperset(kinds)
+        self.shown: list[Shown] = [(value, at) for value in fed]
+        self.line = line
+        self.can_wait = done is None and _all_can_wait(fed)
+        self.asks = not self.can_wait and any(map(_asks, fed))
+        self.size = _size(fed) if self.can_wait else self._encoded_size()
         self.done = done
         self.intent = intent
         self.audit = audit
+
+    def add(self, fed: list[Fed], at: float) -> int:
+        """Add output that can wait as well; returns its size."""
+        self.shown += [(value, at) for value in fed]
+        size = _size(fed)
+        self.size += size
+        return size
+
+    def events(self) -> list[NewEvent]:
+        """The events to store."""
+        return events_of(self.shown, self.line)
+
+    def _encoded_size(self) -> int:
+        return sum([len(event.line) + EVENT_BYTES for event in self.events()])
+
+
+def _all_can_wait(fed: list[Fed]) -> bool:
+    return _CAN_WAIT.issuperset(map(type, fed))
+
+
+def _asks(fed: Fed) -> bool:
+    """Whether a message may contain open requests: an answer of the CLI may list them too."""
+    if type(fed) is ControlResponse:
+        body = fed.response
+        return bool(
+            body.pending_permission_requests
+            or body.pending_user_dialog_requests
+            or body.pending_elicitation_requests
+        )
+    return type(fed) is ControlRequest
+
+
+def _size(messages: list[Any]) -> int:
+    """About the bytes of messages of the CLI."""
+    return sum([len(message.raw) + EVENT_BYTES for message in messages])
 
 
 _can_wait = attrgetter("can_wait")
@@ -126,7 +156,7 @@ class Journal:
         """`stored` gets the number of the last event and the events.
 
         `before` is awaited with a batch before its first request of the CLI is shown. An answer
-        of the CLI may list open requests, so it counts as one.
+        of the CLI that lists open requests counts as one.
         """
         self._before = before
         self._rate = rate
@@ -161,7 +191,8 @@ class Journal:
         `line` is the encoded line of a single message that the host sent, so that it is not
         encoded again.
         """
-        self._put(_Waiting(fed, at, line=line))
+        if not self._add(fed, at):
+            self._put(_Waiting(fed, at, line=line))
         if self.bytes > self._limits.unstored_bytes and not self.full:
             self.full = True
             if self._on_full is not None:
@@ -213,6 +244,21 @@ class Journal:
 
     # Within
 
+    def _add(self, fed: list[Fed], at: float) -> bool:
+        """Add output to output that waits already, if both can wait; this is the usual case."""
+        waiting = self._waiting[-1] if self._waiting else None
+        if (
+            waiting is None
+            or not waiting.can_wait
+            or len(waiting.shown) >= self._limits.batch_events
+            or not _all_can_wait(fed)
+        ):
+            return False
+        self.bytes += waiting.add(fed, at)
+        if not self._working and self.bytes > LARGE_BYTES:
+            self._append_soon()
+        return True
+
     def _put(self, waiting: _Waiting) -> None:
         self._waiting.append(waiting)
         self.bytes += waiting.size
@@ -220,9 +266,12 @@ class Journal:
             return
         self._emptied.clear()
         if self._may_append(waiting):
-            self._working = True
-            # Not now: what else this turn of the loop brings belongs to the same batch.
-            asyncio.get_running_loop().call_soon(self._append)
+            self._append_soon()
+
+    def _append_soon(self) -> None:
+        """Append, but not now: what else this turn of the loop brings belongs to the same batch."""
+        self._working = True
+        asyncio.get_running_loop().call_soon(self._append)
 
     def _may_append(self, latest: _Waiting) -> bool:
         """Whether the waiting events are appended now; if not, the journal waits for its turn."""
@@ -261,9 +310,9 @@ class Journal:
             return
         carried = batch[-1]
         events = (
-            carried.events
+            carried.events()
             if len(batch) == 1
-            else [event for waiting in batch for event in waiting.events]
+            else [event for waiting in batch for event in waiting.events()]
         )
         try:
             self._store.append_soon(
@@ -283,7 +332,7 @@ class Journal:
         while self._waiting and events < self._limits.batch_events:
             waiting = self._waiting.popleft()
             batch.append(waiting)
-            events += len(waiting.events)
+            events += len(waiting.shown)
             if waiting.intent is not None or waiting.audit:
                 break
         return batch
@@ -312,10 +361,11 @@ class Journal:
 
     def _show(self, batch: list[_Waiting], seq: int) -> None:
         """Show a batch that begins after a number."""
-        shown: list[Shown] = []
-        for waiting in batch:
-            at = waiting.at
-            shown += [(fed, at) for fed in waiting.fed]
+        shown = (
+            batch[0].shown
+            if len(batch) == 1
+            else [pair for waiting in batch for pair in waiting.shown]
+        )
         if shown:
             self._stored(seq + len(shown), shown)
         self._settle(batch, seq)
@@ -323,7 +373,7 @@ class Journal:
     def _settle(self, batch: list[_Waiting], seq: int) -> None:
         """Release what a batch held that begins after a number and was shown."""
         for waiting in batch:
-            seq += len(waiting.fed)
+            seq += len(waiting.shown)
             self.bytes -= waiting.size
             if waiting.done is not None and not waiting.done.done():
                 waiting.done.set_result(seq)
@@ -343,16 +393,13 @@ class Journal:
         assert self._before is not None
         first = next(place for place, waiting in enumerate(batch) if waiting.asks)
         self._show(batch[:first], seq)
-        seq += sum(len(waiting.fed) for waiting in batch[:first])
-        fed = batch[first].fed
-        place = next(n for n, value in enumerate(fed) if type(value) in _ASKING)
-        at = batch[first].at
-        if place:
-            self._stored(seq + place, [(value, at) for value in fed[:place]])
-        await self._before([value for waiting in batch for value in waiting.fed])
-        rest = [(value, at) for value in fed[place:]]
-        rest += [(value, w.at) for w in batch[first + 1 :] for value in w.fed]
-        self._stored(seq + place + len(rest), rest)
+        seq += sum(len(waiting.shown) for waiting in batch[:first])
+        shown = [pair for waiting in batch[first:] for pair in waiting.shown]
+        before = next(place for place, (value, _) in enumerate(shown) if _asks(value))
+        if before:
+            self._stored(seq + before, shown[:before])
+        await self._before([value for waiting in batch for value, _ in waiting.shown])
+        self._stored(seq + len(shown), shown[before:])
         self._settle(batch[first:], seq)
         self._shown()
 

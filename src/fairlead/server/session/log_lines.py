@@ -7,6 +7,7 @@ Lines of the CLI and lines to it are stored unchanged; a fact is a JSON object w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -35,11 +36,12 @@ _BY_NAME = {_name(kind): kind for kind in _KINDS}
 _SKIPPED = "line_skipped"
 
 
-def events_of(fed: list[Fed], at: float, line: bytes | None = None) -> list[NewEvent]:
-    """What to store for values that the transcript is fed; `line` as in `event_of`."""
+def events_of(shown: Sequence[tuple[Fed, float]], line: bytes | None = None) -> list[NewEvent]:
+    """What to store for values that the transcript is fed, with their times; `line` as in
+    `event_of`."""
     return [
-        NewEvent(OUT, each.raw, at) if type(each) is StreamEvent else event_of(each, at, line)
-        for each in fed
+        NewEvent(OUT, fed.raw, at) if type(fed) is StreamEvent else event_of(fed, at, line)
+        for fed, at in shown
     ]
 
 
