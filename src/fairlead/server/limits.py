@@ -36,8 +36,8 @@ class Limits:
     """Least time between two lobby updates: every client has it, and every session changes it."""
     lobby_bytes_per_s: int = 16 * MIB
     """Most lobby bytes for all clients together; above it the lobby is sent less often."""
-    lobby_per_client_s: float = 0.001
-    """What each client adds to the time between two lobby updates: half a second for 500 clients."""
+    lobby_per_client_s: float = 0.002
+    """What each client adds to the time between two lobby updates: a second for 500 clients."""
     preview_chars: int = 64 * KIB
     """Of one field of an item (a tool's result, say): two screens of it; the rest on request."""
     secondary_chars: int = 8 * KIB
@@ -82,10 +82,10 @@ class Limits:
     unstored_bytes: int = 2 * MIB
     """How far a CLI may be ahead of the store; above it its pipe is not read. Three batches, so
     that reading and storing overlap; 400 MiB if the disk is full for all sessions."""
-    appends_per_s: float = 800.0
+    appends_per_s: float = 400.0
     """Appends of all sessions whose output can wait; above it the sessions take turns. A session
-    that writes ten lines a second is not delayed up to 80 such sessions, and by a quarter of a
-    second with 200."""
+    that writes ten lines a second is not delayed up to 40 such sessions, and by half a second with
+    200."""
     batch_events: int = 2_000
     """Events in one append: some milliseconds of the writer thread."""
     checkpoint_events: int = 4_000

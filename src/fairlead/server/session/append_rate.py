@@ -3,7 +3,7 @@
 An append costs the same for one event as for a few: a commit, a fold, a frame for each client. So
 the sessions share a number of appends a second. Below that number every append is made at once.
 Above it the sessions take turns, in the order in which they asked, and what a CLI writes while its
-session waits is one batch. With 200 sessions the wait is a quarter of a second. Only output that
+session waits is one batch. With 200 sessions the wait is half a second. Only output that
 can wait takes part: `journal` decides what that is.
 """
 
