@@ -56,6 +56,9 @@ _MAX_PAST = 50
 _MAX_PAST_TEXT = 500
 """Earlier calls that are looked at, and their characters; a longer one is no good example."""
 
+_PATTERN = frozenset("*?[\\!#")
+"""What makes a path a pattern."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
@@ -141,7 +144,7 @@ def _own_rules(call: ToolCall, place: PathContext) -> tuple[Rule, ...]:
     if call.tool in READERS | EDITORS and file_of(call) != ".":
         tool = "Read" if call.tool in READERS else "Edit"
         paths = spellings(file_of(call), place)
-        if any(char in path for path in paths for char in "*?[\\!#"):
+        if any(_PATTERN & set(path) for path in paths):
             return ()
         return tuple(Rule(tool, "/" + path) for path in paths)
     return ()
@@ -189,24 +192,29 @@ def _examples(
         text = _short(earlier)
         if text == _short(call) or not _may_cover(update, earlier):
             continue
-        if check(earlier, after, place).behavior is not Behavior.ALLOW:
-            continue
-        if check(earlier, before, place).behavior is not Behavior.ALLOW:
+        if check(earlier, before, place).behavior is Behavior.ALLOW:
+            continue  # Most earlier calls read files, which needs no rule.
+        if check(earlier, after, place).behavior is Behavior.ALLOW:
             shown.append(text)
     return tuple(shown)
 
 
 def _may_cover(update: PermissionUpdate, earlier: ToolCall) -> bool:
-    """A quick look that spares most checks: the fixed text of some Bash rule must be there."""
+    """A quick look that spares most checks: the fixed text of some rule must be there."""
     if not isinstance(update, RuleUpdate):
         return True
-    if earlier.tool != "Bash":
-        return any(rule.tool_name != "Bash" for rule in update.rules)
-    command = earlier.text("command")
-    return any(
-        rule.tool != "Bash" or (rule.content or "").split("*")[0].rstrip(": ") in command
-        for rule in rules_of(update)
-    )
+    return any(_may_match(rule, earlier) for rule in rules_of(update))
+
+
+def _may_match(rule: Rule, earlier: ToolCall) -> bool:
+    content = rule.content or ""
+    if rule.tool == "Bash":
+        fixed = content.split("*")[0].rstrip(": ")
+        return earlier.tool == "Bash" and fixed in earlier.text("command")
+    if rule.tool in ("Read", "Edit") and not _PATTERN & set(content):
+        # However the path is written, it ends with the name of the file.
+        return content.rpartition("/")[2] in _short(earlier)
+    return True
 
 
 def _short(call: ToolCall) -> str:

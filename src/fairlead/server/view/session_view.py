@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from msgspec import structs
@@ -160,6 +160,7 @@ class SessionView:
             home=home,
             config=config_folder(self._environment, home),
             family=family_of(session.version) if session.version else CURRENT,
-            resolve=os.path.realpath,
-            is_directory=os.path.isdir,
+            # Each is asked for the same few paths hundreds of times in one analysis.
+            resolve=cache(os.path.realpath),
+            is_directory=cache(os.path.isdir),
         )
