@@ -133,6 +133,18 @@ def test_P45_examples_are_files_and_edits_too() -> None:
     assert edits[-1].examples == (f"Edit {CWD}/b", "rm c")
 
 
+def test_P45_examples_of_a_file_are_the_calls_that_name_it() -> None:
+    earlier = [
+        bash("cat /data/one/x.txt"),
+        tool("Grep", path="/data/one/x.txt", pattern="a"),
+        tool("Read", file_path="/data/one/x.txt.old"),
+        tool("Read", file_path="/data/one/y.txt"),
+    ]
+    file = choices(tool("Read", file_path="/data/one/x.txt"), earlier)[0]
+    assert file.lets_through == "Read access to this file only: /data/one/x.txt"
+    assert file.examples == ("cat /data/one/x.txt", "Grep /data/one/x.txt")
+
+
 def test_P45_wide_choices_say_how_wide_they_are() -> None:
     (server_tool,) = choices(tool("mcp__s__t"))
     assert server_tool.lets_through == "Any use of mcp__s__t, with any input"

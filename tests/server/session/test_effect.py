@@ -1,0 +1,65 @@
+"""What a batch of events can have changed, by the events of a real recording."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.server.session.effect import Effect, effect_of
+from fairlead.transcript.state.facts import ProcessStarted, PromptCancelled, QueueReleased
+from fairlead.transcript.transcript import Transcript
+from fairlead.wire.decode import AnyMessage, decode
+from tests.server.session.test_append_rate import delta, request
+
+LIMIT = b'{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}'
+RESULT = b'{"type":"result","subtype":"success","is_error":false,"result":"x","num_turns":1}'
+INIT = b'{"type":"system","subtype":"init","session_id":"s","tools":[],"uuid":"u-0"}'
+STARTED = (
+    b'{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","type":"message",'
+    b'"role":"assistant","content":[]}}}'
+)
+BLOCK = (
+    b'{"type":"stream_event","event":{"type":"content_block_start","index":0,'
+    b'"content_block":{"type":"text","text":""}}}'
+)
+CALL = (
+    b'{"type":"assistant","uuid":"u-1","message":{"id":"m","role":"assistant","content":[{"type":'
+    b'"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}'
+)
+TOOL_RESULT = (
+    b'{"type":"user","uuid":"u-2","message":{"role":"user","content":[{"type":"tool_result",'
+    b'"tool_use_id":"t","content":"done"}]}}'
+)
+
+
+def effects(*lines: bytes | AnyMessage) -> list[Effect]:
+    """The effect of each line after those before it."""
+    transcript = Transcript()
+    found = []
+    for number, line in enumerate(lines):
+        message = decode(line) if isinstance(line, bytes) else line
+        changes = transcript.feed(message, float(number) / 100)
+        found.append(effect_of({type(message)}, changes))
+    return found
+
+
+def test_more_of_a_text_has_no_further_effect() -> None:
+    *_, first, second = effects(INIT, STARTED, BLOCK, delta(), delta())  # type: ignore[arg-type]
+    assert (first, second) == (Effect.WORKED, Effect.GREW)
+
+
+def test_a_call_and_its_result_concern_the_row_of_the_session_alone() -> None:
+    assert effects(INIT, CALL, TOOL_RESULT)[1:] == [Effect.WORKED, Effect.WORKED]
+
+
+def test_a_request_a_limit_and_the_end_of_a_turn_concern_everything() -> None:
+    asked = effects(INIT, CALL, request())  # type: ignore[arg-type]
+    assert (asked[-1], effects(LIMIT), effects(INIT, RESULT)[1]) == (
+        Effect.OTHER,
+        [Effect.OTHER],
+        Effect.OTHER,
+    )
+
+
+@pytest.mark.parametrize("fact", [ProcessStarted(), PromptCancelled("u"), QueueReleased()])
+def test_a_fact_concerns_everything_even_if_it_changes_nothing(fact: object) -> None:
+    assert effect_of({type(fact)}, []) is Effect.OTHER
