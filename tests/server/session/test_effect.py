@@ -1,4 +1,4 @@
-"""What a batch of events can have changed, by the events of a real recording."""
+"""What a batch of events can have changed, for lines of a CLI and facts of the host."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 from fairlead.server.session.effect import Effect, effect_of
 from fairlead.transcript.state.facts import ProcessStarted, PromptCancelled, QueueReleased
 from fairlead.transcript.transcript import Transcript
-from fairlead.wire.decode import AnyMessage, decode
-from tests.server.session.test_append_rate import delta, request
+from fairlead.wire.decode import decode
 
 LIMIT = b'{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}'
 RESULT = b'{"type":"result","subtype":"success","is_error":false,"result":"x","num_turns":1}'
@@ -21,6 +20,14 @@ BLOCK = (
     b'{"type":"stream_event","event":{"type":"content_block_start","index":0,'
     b'"content_block":{"type":"text","text":""}}}'
 )
+DELTA = (
+    b'{"type":"stream_event","event":{"type":"content_block_delta","index":0,'
+    b'"delta":{"type":"text_delta","text":"x"}}}'
+)
+REQUEST = (
+    b'{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool",'
+    b'"tool_name":"Bash","input":{},"tool_use_id":"t"}}'
+)
 CALL = (
     b'{"type":"assistant","uuid":"u-1","message":{"id":"m","role":"assistant","content":[{"type":'
     b'"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}'
@@ -31,19 +38,19 @@ TOOL_RESULT = (
 )
 
 
-def effects(*lines: bytes | AnyMessage) -> list[Effect]:
+def effects(*lines: bytes) -> list[Effect]:
     """The effect of each line after those before it."""
     transcript = Transcript()
     found = []
     for number, line in enumerate(lines):
-        message = decode(line) if isinstance(line, bytes) else line
+        message = decode(line)
         changes = transcript.feed(message, float(number) / 100)
         found.append(effect_of({type(message)}, changes))
     return found
 
 
 def test_more_of_a_text_has_no_further_effect() -> None:
-    *_, first, second = effects(INIT, STARTED, BLOCK, delta(), delta())  # type: ignore[arg-type]
+    *_, first, second = effects(INIT, STARTED, BLOCK, DELTA, DELTA)
     assert (first, second) == (Effect.WORKED, Effect.GREW)
 
 
@@ -52,7 +59,7 @@ def test_a_call_and_its_result_concern_the_row_of_the_session_alone() -> None:
 
 
 def test_a_request_a_limit_and_the_end_of_a_turn_concern_everything() -> None:
-    asked = effects(INIT, CALL, request())  # type: ignore[arg-type]
+    asked = effects(INIT, CALL, REQUEST)
     assert (asked[-1], effects(LIMIT), effects(INIT, RESULT)[1]) == (
         Effect.OTHER,
         [Effect.OTHER],
