@@ -20,8 +20,8 @@ YOUNG, MIDDLE, OLD = 2_000, 20, 1_000_000
 generation is left to `sweep_forever`."""
 
 EVERY_S = 2.0
-"""How often survivors are frozen. A sweep visits what was created since the last one: 2 ms for the
-40,000 objects of two busy seconds, but 20 to 50 ms, in which nothing is sent, for those of ten."""
+"""How often survivors are frozen. A sweep visits what was created since the last one, and nothing is
+sent meanwhile: 2 ms for 40,000 objects, but 19 ms for 200,000."""
 FULL_AFTER_S = 600.0
 """How long frozen objects stay frozen at least."""
 FULL_AT_LATEST_S = 3_600.0
