@@ -9,6 +9,8 @@ not take fifty times the imports. What runs is the real command. `ServerForker` 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
 import json
 import os
 import signal
@@ -98,11 +100,15 @@ class ServerForker:
 
     async def serve(self, *arguments: str) -> Server:
         """Start `fairlead serve` with these arguments."""
+        return await self.start("serve", "--no-browser", *arguments)
+
+    async def start(self, *arguments: str) -> Server:
+        """Start a command that prints a link."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._count += 1
         said = self.home / f"said-{self._count}.txt"
-        order = {"arguments": ["serve", "--no-browser", *arguments], "said": str(said)}
+        order = {"arguments": arguments, "said": str(said)}
         async with self._turn, asyncio.timeout(PATIENCE_S):
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             pid = int(await self._process.stdout.readline())
@@ -119,6 +125,9 @@ def main() -> None:
     from fairlead.commands.main import main as fairlead
     from fairlead.commands.serve import run  # noqa: F401 - imported once, for all
 
+    for module in ("commands.fleet.given_bus", "fleet.gateway.gateway", "fleet.node.node"):
+        with contextlib.suppress(ImportError):  # If the packages of a fleet are not installed.
+            importlib.import_module(f"fairlead.{module}")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         order = json.loads(line)

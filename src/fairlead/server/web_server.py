@@ -95,6 +95,11 @@ class WebServer:
     _stopping: asyncio.Task[None] | None = None
 
     @property
+    def started(self) -> bool:
+        """Whether it accepts connections."""
+        return bool(self._server.started)
+
+    @property
     def base_url(self) -> str:
         """The address for a browser, under a name that the server accepts."""
         return base_url_of(self.address, self.port)

@@ -12,12 +12,15 @@ import pytest
 
 from fairlead.errors import UsageError
 from fairlead.fleet.bus.bus import BusUnavailable
+from fairlead.fleet.bus.memory_bus import MemoryBroker
 from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.enrolment.control_channel import NoGateway, ask_gateway, control_channel
 from fairlead.fleet.enrolment.enrolling import BusAccess, Enrolment
 from fairlead.fleet.enrolment.join_link import join_link, join_number, parse_join_link
-from fairlead.fleet.enrolment.roster import EnrolledNode, Roster
+from fairlead.fleet.enrolment.roster import EnrolledNode, Roster, with_node, without
+from fairlead.fleet.enrolment.shared_roster import SharedRoster
+from fairlead.fleet.gateway.joining_devices import FleetCodes
 from fairlead.server.refusal import Refusal
 from tests.fleet.bus.contract import Inbox
 from tests.fleet.bus.server import Ground, member, running_bus
@@ -33,13 +36,15 @@ class Desk:
         self.applied = 0
         self.announced: list[tuple[str, bool]] = []
         self.audited: list[str] = []
+        bus, key = MemoryBroker().connect(), NodeKey()
         self.enrolment = Enrolment(
-            Roster(folder / "nodes.json"),
+            SharedRoster(Roster(folder / "nodes.json"), bus, key, key.public, apply=self._apply),
             ACCESS,
-            apply=self._apply,
+            bucket=bus.bucket("access"),
+            codes=FleetCodes(bus, clock=lambda: self.now),
             audit=self._audit,
             announce=self._announce,
-            ticks=lambda: self.now,
+            clock=lambda: self.now,
         )
 
     async def _apply(self) -> None:
@@ -55,14 +60,14 @@ class Desk:
 async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: Path) -> None:
     desk, key = Desk(tmp_path), NodeKey()
     enrolment = desk.enrolment
-    code = enrolment.invite()
+    code = await enrolment.invite()
     waiting, ticket = await enrolment.ask(code, key.public, "laptop", "192.0.2.7")
     assert waiting.number == join_number(code, key.public)
-    assert enrolment.admission(ticket).state == "waiting"
-    assert enrolment.admission(ticket).servers == ()
+    assert (await enrolment.admission(ticket)).state == "waiting"
+    assert (await enrolment.admission(ticket)).servers == ()
     assert desk.applied == 0
     await enrolment.answer(key.id, "owner", allow=True)
-    admission = enrolment.admission(ticket)
+    admission = await enrolment.admission(ticket)
     assert (admission.state, admission.servers, admission.authority) == (
         "allowed",
         ACCESS.servers,
@@ -76,39 +81,39 @@ async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: P
 
 async def test_N17_a_code_works_once_and_for_ten_minutes(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    code = desk.enrolment.invite()
+    code = await desk.enrolment.invite()
     await desk.enrolment.ask(code, NodeKey().public, "a", "")
     with pytest.raises(Refusal, match="already used"):
         await desk.enrolment.ask(code, NodeKey().public, "b", "")
-    late = desk.enrolment.invite()
+    late = await desk.enrolment.invite()
     desk.now += 601
     with pytest.raises(Refusal, match="expired"):
         await desk.enrolment.ask(late, NodeKey().public, "c", "")
-    assert desk.enrolment.waiting() == ()
+    assert await desk.enrolment.waiting() == ()
     with pytest.raises(Refusal, match="not the public key"):
-        await desk.enrolment.ask(desk.enrolment.invite(), NodeKey().seed, "d", "")
+        await desk.enrolment.ask(await desk.enrolment.invite(), NodeKey().seed, "d", "")
 
 
 async def test_N17_a_refused_machine_gets_nothing(tmp_path: Path) -> None:
     desk, key = Desk(tmp_path), NodeKey()
-    _, ticket = await desk.enrolment.ask(desk.enrolment.invite(), key.public, "x\x1b[2J", "")
-    assert desk.enrolment.waiting()[0].name == "x[2J"
+    _, ticket = await desk.enrolment.ask(await desk.enrolment.invite(), key.public, "x\x1b[2J", "")
+    assert (await desk.enrolment.waiting())[0].name == "x[2J"
     await desk.enrolment.answer(key.id, "owner", allow=False)
-    assert desk.enrolment.admission(ticket).state == "refused"
-    assert desk.enrolment.admission(ticket).authority == ""
+    assert (await desk.enrolment.admission(ticket)).state == "refused"
+    assert (await desk.enrolment.admission(ticket)).authority == ""
     assert (desk.applied, desk.enrolment.roster.nodes) == (0, ())
     with pytest.raises(Refusal, match="expired"):
         await desk.enrolment.answer(key.id, "owner", allow=True)
     with pytest.raises(Refusal, match="expired"):
-        desk.enrolment.admission("another ticket")
+        await desk.enrolment.admission("another ticket")
 
 
 async def test_N17_many_machines_cannot_wait_at_once(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for _ in range(10):
-        await desk.enrolment.ask(desk.enrolment.invite(), NodeKey().public, "a", "")
+        await desk.enrolment.ask(await desk.enrolment.invite(), NodeKey().public, "a", "")
     with pytest.raises(Refusal, match="Too many"):
-        await desk.enrolment.ask(desk.enrolment.invite(), NodeKey().public, "a", "")
+        await desk.enrolment.ask(await desk.enrolment.invite(), NodeKey().public, "a", "")
 
 
 def test_a_link_has_the_gateway_and_the_code() -> None:
@@ -124,13 +129,14 @@ def test_a_machine_is_found_by_name_or_id(tmp_path: Path) -> None:
     roster = Roster(tmp_path / "nodes.json")
     keys = [NodeKey(), NodeKey()]
     for key in keys:
-        roster.add(EnrolledNode(id=key.id, public=key.public, name="box"))
+        node = EnrolledNode(id=key.id, public=key.public, name="box")
+        roster.store(with_node(roster.content, node))
     assert roster.find(keys[0].id).public == keys[0].public
     with pytest.raises(UsageError, match="Several machines"):
         roster.find("box")
     with pytest.raises(UsageError, match="No machine"):
         roster.find("other")
-    roster.remove(keys[0].id)
+    roster.store(without(roster.content, keys[0].id))
     assert roster.find("box").id == keys[1].id
     (tmp_path / "nodes.json").write_text("{")
     with pytest.raises(UsageError, match="damaged"):
@@ -142,14 +148,14 @@ async def test_N17_a_removed_machine_is_cut_off_at_once(
 ) -> None:
     async with running_bus(tmp_path) as ground:
         roster = Roster(tmp_path / "nodes.json")
-        enrolment, newcomer = _on(ground, roster), NodeKey()
+        other = await ground.bus(ground.gateways[0])
+        enrolment, newcomer = _on(ground, roster, other), NodeKey()
         bus = NatsBus(ground.addresses, newcomer, tls_context(ground.certificates.authority))
         bus.start()
         assert not await bus.wait_connected(0.5)
-        other = await ground.bus(ground.gateways[0])
         states: list[bool] = []
         other.on_connected(states.append)
-        code = enrolment.invite()
+        code = await enrolment.invite()
         await enrolment.ask(code, newcomer.public, "new", "")
         await enrolment.answer(newcomer.id, None, allow=True)
         assert await bus.wait_connected(10)
@@ -191,7 +197,7 @@ async def _use_everything(bus: NatsBus, gateway: NatsBus) -> None:
     assert await asking == b"done"
 
 
-def _on(ground: Ground, roster: Roster) -> Enrolment:
+def _on(ground: Ground, roster: Roster, bus: NatsBus) -> Enrolment:
     gateways = tuple(member(key) for key in ground.gateways)
 
     async def apply() -> None:
@@ -201,7 +207,14 @@ def _on(ground: Ground, roster: Roster) -> Enrolment:
         pass
 
     access = BusAccess(servers=tuple(ground.addresses), authority="")
-    return Enrolment(roster, access, apply=apply, audit=nothing, announce=nothing)
+    return Enrolment(
+        SharedRoster(roster, bus, ground.admin, ground.admin.public, apply=apply),
+        access,
+        bucket=bus.bucket("access"),
+        codes=FleetCodes(bus),
+        audit=nothing,
+        announce=nothing,
+    )
 
 
 async def test_the_gateway_answers_only_known_commands(tmp_path: Path) -> None:

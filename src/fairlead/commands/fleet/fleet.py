@@ -1,6 +1,6 @@
 """`fairlead fleet`: invites, lists, drains and removes the machines of a fleet, and checks it.
 
-`invite`, `list`, `drain` and `remove` run on the machine of the gateway, as the user who runs it; `doctor`
+`invite`, `list`, `drain`, `remove` and `backup` run on the machine of the gateway, as the user who runs it; `doctor`
 also runs on a node.
 """
 
@@ -30,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="only print the link; an owner confirms the machine in the web app",
     )
+    inviting.add_argument(
+        "--gateway", action="store_true", help="a link for a further gateway, not for a machine"
+    )
     inviting.set_defaults(act=_invite)
     listing = actions.add_parser("list", help="list the machines")
     listing.set_defaults(act=_list)
@@ -40,6 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     removing = actions.add_parser("remove", help="remove a machine; it is cut off at once")
     removing.add_argument("machine", help="its name or id")
     removing.set_defaults(act=_remove)
+    backing_up = actions.add_parser(
+        "backup", help="copy the keys, devices and machines of the running gateway to a file"
+    )
+    backing_up.add_argument("file", type=Path, help="a new file; it will contain private keys")
+    backing_up.set_defaults(act=_back_up)
+    restoring = actions.add_parser("restore", help="make a data folder from a backup")
+    restoring.add_argument("file", type=Path, help="the backup")
+    restoring.set_defaults(act=_restore)
     doctor = actions.add_parser("doctor", help="check the bus, its storage and the keys")
     doctor.set_defaults(act=_doctor)
 
@@ -52,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _invite(arguments: argparse.Namespace) -> int:
-    return invite(arguments.data, wait=not arguments.no_wait)
+    return invite(arguments.data, wait=not arguments.no_wait, gateway=arguments.gateway)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -60,8 +71,9 @@ def _list(arguments: argparse.Namespace) -> int:
     nodes = ask_gateway(arguments.data, "list")
     for node in nodes:
         state = style.good("here") if node["here"] else style.ask("away")
-        print(f"{node['name']:24} {node['id']}  {state}")
-    if not nodes:
+        kind = "  gateway" if node.get("kind") == "gateway" else ""
+        print(f"{node['name']:24} {node['id']}  {state}{kind}")
+    if not any(node.get("kind") != "gateway" for node in nodes):
         print("No machine has joined. `fairlead fleet invite` prints a link for one.")
     return 0
 
@@ -78,6 +90,23 @@ def _drain(arguments: argparse.Namespace) -> int:
 def _remove(arguments: argparse.Namespace) -> int:
     name = ask_gateway(arguments.data, "remove", node=arguments.machine)
     print(f"{name} is removed and cut off. Its sessions go on there, with its own address only.")
+    return 0
+
+
+def _back_up(arguments: argparse.Namespace) -> int:
+    target = arguments.file.absolute()
+    found = ask_gateway(arguments.data, "backup", file=str(target))
+    print(f"{target} has {found['files']} files and {found['devices']} devices of the gateway.")
+    print("It contains private keys: keep it where only you can read it.")
+    return 0
+
+
+def _restore(arguments: argparse.Namespace) -> int:
+    from fairlead.fleet.enrolment.gateway_backup import restore
+
+    count = restore(arguments.file, arguments.data)
+    print(f"{arguments.data} has {count} files of the gateway. Start it with `fairlead gateway`.")
+    print("Devices that were revoked after the backup can connect again: revoke them again.")
     return 0
 
 

@@ -12,6 +12,7 @@ from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.bus.server_binary import find_server, version_of
 from fairlead.fleet.enrolment.control_channel import ask_gateway
+from fairlead.fleet.enrolment.gateway_backup import last_backup
 from fairlead.fleet.enrolment.membership import FILE, node_key, read_membership
 
 __all__ = ["check_fleet"]
@@ -48,12 +49,21 @@ async def _gateway(data: Path) -> list[Finding]:
         nodes = await asyncio.to_thread(ask_gateway, data, "list")
     except FairleadError as problem:
         return [*findings, (False, str(problem))]
-    findings.append((True, f"the gateway runs, with {len(nodes)} machines"))
+    findings.append((True, f"the gateway runs, with {len(nodes)} machines and further gateways"))
+    findings.append(_backup(data))
     findings += [
         (node["here"], f"{node['name']} {'is here' if node['here'] else 'is away'}")
         for node in nodes
     ]
     return findings
+
+
+def _backup(data: Path) -> Finding:
+    made = last_backup(data / "bus")
+    if made is None:
+        return True, "no backup was made yet; `fairlead fleet backup FILE` makes one"
+    days = (time.time() - made[0]) / 86_400
+    return True, f"the last backup is {days:.1f} days old ({made[1]})"
 
 
 async def _node(data: Path) -> list[Finding]:

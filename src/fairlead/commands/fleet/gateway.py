@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fairlead.commands.fleet.own_bus import BusSettings, OwnBus
     from fairlead.fleet.bus.bus import Bus
     from fairlead.fleet.enrolment.enrolling import Enrolment
+    from fairlead.fleet.enrolment.shared_roster import SharedRoster
     from fairlead.fleet.gateway.gateway import Gateway
     from fairlead.server.web_server import Address
 
@@ -48,6 +49,20 @@ BUS_PORT = 4222
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `fairlead gateway`."""
+    parser.add_argument(
+        "action", nargs="?", choices=["join"], help="join a fleet as a further gateway"
+    )
+    parser.add_argument(
+        "link", nargs="?", help="the link of `fairlead fleet invite --gateway`, in quotes"
+    )
+    parser.add_argument(
+        "--gateway-name",
+        metavar="NAME",
+        help="join: what people call this gateway (default: its host name)",
+    )
+    parser.add_argument(
+        "--gateway-ca", type=Path, metavar="FILE", help="join: accept this authority (PEM)"
+    )
     parser.add_argument(
         "--port", type=port_number, default=8787, help="the port for browsers; 0 selects a free one"
     )
@@ -136,6 +151,10 @@ def run(arguments: argparse.Namespace) -> int:
     need_fleet_packages()
     check_tls(arguments.certificate, arguments.key)
     arguments.data = arguments.data or default_gateway_folder()
+    if arguments.action == "join":
+        from fairlead.commands.fleet.gateway_join import join
+
+        return asyncio.run(join(arguments))
     address = address_of_arguments(arguments)
     check_data_folder(arguments.data)
     log_to(sys.stderr)
@@ -149,30 +168,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(arguments: argparse.Namespace, address: Address) -> int:
-    from fairlead.commands.fleet.given_bus import given_bus
-    from fairlead.commands.fleet.own_bus import own_bus
-    from fairlead.fleet.bus.nats_transport import check_address
     from fairlead.fleet.enrolment.control_channel import control_channel
     from fairlead.fleet.enrolment.enrolment_routes import EnrolmentRoutes
+    from fairlead.fleet.enrolment.gateway_backup import put_back
+    from fairlead.fleet.enrolment.shared_roster import SharedRoster
     from fairlead.fleet.gateway.gateway import open_gateway
 
     data: Path = arguments.data
     async with AsyncExitStack() as stack:
-        bus: OwnBus | GivenBus
-        if arguments.bus:
-            bus = await given_bus(
-                data / "bus",
-                [check_address(each) for each in arguments.bus],
-                arguments.bus_ca,
-                arguments.bus_reload,
-                arguments.bus_replicas,
-            )
-        else:
-            bus = await stack.enter_async_context(own_bus(data / "bus", _bus_settings(arguments)))
+        bus = await _bus(arguments, stack)
         connection = await stack.enter_async_context(_connected(bus))
-        enrolment = _enrolment(bus, connection)
+        members = SharedRoster(
+            bus.roster, connection, bus.signer, bus.access.root, apply=bus.apply_roster
+        )
+        enrolment = _enrolment(bus, connection, members)
+        await put_back(connection, data / "bus")
+        await members.start()
+        stack.push_async_callback(members.close)
         for node in bus.roster.nodes:  # The storage of the bus may be new.
             await _announce(connection, node, True)
+        sharing = asyncio.create_task(members.run())
+        stack.callback(sharing.cancel)
         gateway = await stack.enter_async_context(
             open_gateway(
                 connection,
@@ -187,10 +203,31 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
             await _introduce(gateway, bus, data)
             async with (
                 owner_channel(data, gateway.launch_link),
-                control_channel(data, _commands(gateway, enrolment)),
+                control_channel(data, _commands(gateway, enrolment, connection, data)),
             ):
                 await gateway.run()
     return 0
+
+
+async def _bus(arguments: argparse.Namespace, stack: AsyncExitStack) -> OwnBus | GivenBus:
+    """The bus of the fleet that this gateway joined, or that it is given, or its own."""
+    from fairlead.commands.fleet.given_bus import given_bus, joined_bus
+    from fairlead.commands.fleet.own_bus import own_bus
+    from fairlead.fleet.bus.nats_transport import check_address
+
+    folder: Path = arguments.data / "bus"
+    joined = joined_bus(folder, arguments.bus_reload)
+    if joined is not None:
+        return joined
+    if arguments.bus:
+        return await given_bus(
+            folder,
+            [check_address(each) for each in arguments.bus],
+            arguments.bus_ca,
+            arguments.bus_reload,
+            arguments.bus_replicas,
+        )
+    return await stack.enter_async_context(own_bus(folder, _bus_settings(arguments)))
 
 
 def _bus_settings(arguments: argparse.Namespace) -> BusSettings:
@@ -231,8 +268,9 @@ async def _connected(bus: OwnBus | GivenBus) -> AsyncIterator[Bus]:
         await connection.close()
 
 
-def _enrolment(bus: OwnBus | GivenBus, connection: Bus) -> Enrolment:
+def _enrolment(bus: OwnBus | GivenBus, connection: Bus, members: SharedRoster) -> Enrolment:
     from fairlead.fleet.enrolment.enrolling import Enrolment
+    from fairlead.fleet.gateway.joining_devices import FleetCodes
     from fairlead.fleet.protocol.subjects import AUDIT_STREAM
 
     async def audit(action: str, details: dict[str, Any], device: str | None) -> None:
@@ -244,7 +282,14 @@ def _enrolment(bus: OwnBus | GivenBus, connection: Bus) -> Enrolment:
     async def announce(node: Any, joined: bool) -> None:
         await _announce(connection, node, joined)
 
-    return Enrolment(bus.roster, bus.access, apply=bus.apply_roster, audit=audit, announce=announce)
+    return Enrolment(
+        members,
+        bus.access,
+        bucket=connection.bucket("access"),
+        codes=FleetCodes(connection),
+        audit=audit,
+        announce=announce,
+    )
 
 
 async def _announce(connection: Bus, node: Any, joined: bool) -> None:
@@ -256,18 +301,22 @@ async def _announce(connection: Bus, node: Any, joined: bool) -> None:
         await bucket.delete(node.id)
 
 
-def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
+def _commands(
+    gateway: Gateway, enrolment: Enrolment, connection: Bus, data: Path
+) -> dict[str, Any]:
     """What `fairlead fleet` can ask for."""
+    from fairlead.fleet.enrolment.gateway_backup import back_up
     from fairlead.fleet.enrolment.join_link import join_link
     from fairlead.fleet.protocol.envelopes import DrainAsk
 
-    async def invite(_: dict[str, Any]) -> str:
-        return join_link(gateway.base_url, enrolment.invite())
+    async def invite(question: dict[str, Any]) -> str:
+        kind = "gateway" if question.get("gateway") else "machine"
+        return join_link(gateway.base_url, await enrolment.invite(kind))
 
     async def waiting(_: dict[str, Any]) -> list[dict[str, str]]:
         return [
             {"id": each.id, "name": each.name, "address": each.address, "number": each.number}
-            for each in enrolment.waiting()
+            for each in await enrolment.waiting()
         ]
 
     async def answer(question: dict[str, Any]) -> str:
@@ -283,17 +332,19 @@ def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
         return node.name
 
     async def listing(_: dict[str, Any]) -> list[dict[str, Any]]:
+        here = gateway.directory.is_here
+        others = gateway.presence.gateways() | {gateway.id}
+        nodes, gateways = enrolment.roster.nodes, enrolment.roster.gateways
         return [
-            {
-                "id": node.id,
-                "name": node.name,
-                "joined": node.joined,
-                "here": gateway.directory.is_here(node.id),
-            }
-            for node in enrolment.roster.nodes
+            *(_listed(node, "machine", here(node.id)) for node in nodes),
+            *(_listed(each, "gateway", each.id in others) for each in gateways),
         ]
 
+    async def backup(question: dict[str, Any]) -> dict[str, int]:
+        return await back_up(connection, data / "bus", Path(str(question["file"])))
+
     return {
+        "backup": backup,
         "invite": invite,
         "waiting": waiting,
         "answer": answer,
@@ -301,6 +352,12 @@ def _commands(gateway: Gateway, enrolment: Enrolment) -> dict[str, Any]:
         "drain": drain,
         "list": listing,
     }
+
+
+def _listed(member: Any, kind: str, here: bool) -> dict[str, Any]:
+    return {
+        "id": member.id, "name": member.name, "joined": member.joined, "kind": kind, "here": here
+    }  # fmt: skip
 
 
 async def _introduce(gateway: Gateway, bus: OwnBus | GivenBus, data: Path) -> None:

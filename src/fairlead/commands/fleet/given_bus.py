@@ -1,75 +1,98 @@
 """A bus that someone else runs: one nats-server or a cluster, whose configuration includes a file.
 
 The gateway writes the file, `bus/accounts.conf` in its data folder, with everyone who may connect. A
-command of the operator brings it to the servers and has them read it again.
+command of the operator brings it to the servers and has them read it again. A gateway that joined a
+fleet (`fairlead gateway join`) knows the addresses from the gateway that admitted it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairlead.errors import UsageError
 from fairlead.fleet.bus.nats_admin import prepare_store
 from fairlead.fleet.bus.nats_bus import tls_context
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.enrolment.enrolling import BusAccess
-from fairlead.fleet.enrolment.roster import Roster
+from fairlead.fleet.enrolment.roster import Roster, write_own
 from fairlead.fleet.protocol.permissions import Member, render_accounts
-from fairlead.store.database.folder import own_file
 
-__all__ = ["ACCOUNTS_FILE", "GivenBus", "given_bus"]
+__all__ = [
+    "ACCOUNTS_FILE",
+    "BusMembership",
+    "GivenBus",
+    "given_bus",
+    "joined_bus",
+    "store_membership",
+]
+
+log = logging.getLogger("fairlead")
 
 ACCOUNTS_FILE = "accounts.conf"
+MEMBERSHIP_FILE = "membership.json"
 RELOAD_S = 60.0
+AGAIN_S = 1.0
+
+
+class BusMembership(Struct, frozen=True, kw_only=True):
+    """What a gateway that joined knows of its fleet."""
+
+    name: str
+    access: BusAccess
 
 
 class GivenBus:
     """A bus at known addresses, and who may use it."""
 
-    def __init__(
-        self, folder: Path, servers: Sequence[str], authority: Path | None, reload: str | None
-    ) -> None:
-        folder.mkdir(mode=0o700, exist_ok=True)
+    def __init__(self, folder: Path, access: BusAccess, reload: str | None) -> None:
+        """Without a root in `access` this is the first gateway of its fleet."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
         self._reload = reload
-        self._admin = NodeKey.stored_in(folder / "admin.key")
+        self.signer = NodeKey.stored_in(folder / "admin.key")
         self.key = NodeKey.stored_in(folder / "gateway.key")
         self.roster = Roster(folder / "nodes.json")
-        self.servers = tuple(servers)
-        text = "" if authority is None else authority.read_text("ascii")
-        self.access = BusAccess(servers=self.servers, authority=text)
+        self._accepted = {node.id for node in self.roster.nodes}
+        self.servers = access.servers
+        self.is_first = not access.root
+        self.access = replace(access, root=access.root or self.signer.public)
 
     def write_accounts(self) -> Path:
         """Write the file that the servers include."""
-        gateway = Member(self.key.id, self.key.public)
-        members = self.roster.members(self._admin.public, (gateway,))
+        own = (Member(self.key.id, self.key.public),) if self.is_first else ()
+        members = self.roster.members(self.access.root, own)
         path = self._folder / ACCOUNTS_FILE
-        draft = path.with_suffix(".new")
-        handle = own_file(draft)
-        try:
-            os.ftruncate(handle, 0)
-            text = render_accounts(members.admin, members.gateways, members.nodes)
-            os.write(handle, text.encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        os.replace(draft, path)
+        text = render_accounts(members.admin, members.gateways, members.nodes)
+        write_own(path, text.encode())
         return path
 
     async def apply_roster(self) -> None:
         """Let exactly the machines of the roster connect."""
         self.write_accounts()
         if self._reload is None:
-            raise UsageError(
-                f"{self._folder / ACCOUNTS_FILE} has changed. Bring it to the servers of the bus "
-                "and have them read it twice, or give the gateway a command with --bus-reload."
-            )
-        for _ in range(2):  # A new account reaches the storage only after the second time.
+            if self.is_first:
+                log.warning(
+                    "%s has changed. Bring it to the servers of the bus and have them read it "
+                    "twice, or give the gateway a command with --bus-reload.",
+                    self._folder / ACCOUNTS_FILE,
+                )
+            return  # The first gateway does it.
+        await self._run_reload(self._reload)
+        nodes = {node.id for node in self.roster.nodes}
+        if nodes - self._accepted:
+            # A new account reaches the storage only after the second time, and the signals of two
+            # commands in a row can arrive as one.
+            await asyncio.sleep(AGAIN_S)
             await self._run_reload(self._reload)
+        self._accepted = nodes
 
     async def _run_reload(self, command: str) -> None:
         child = await asyncio.create_subprocess_exec(
@@ -83,14 +106,32 @@ class GivenBus:
     async def prepare(self, replicas: int) -> None:
         """Create the buckets and streams."""
         tls = tls_context(self.access.authority or None)
-        await prepare_store(self.servers, self._admin, tls, replicas=replicas)
+        await prepare_store(self.servers, self.signer, tls, replicas=replicas)
 
 
 async def given_bus(
-    data: Path, servers: Sequence[str], authority: Path | None, reload: str | None, replicas: int
+    folder: Path, servers: Sequence[str], authority: Path | None, reload: str | None, replicas: int
 ) -> GivenBus:
     """The bus at these addresses, with everything that a fleet stores."""
-    bus = GivenBus(data, servers, authority, reload)
+    text = "" if authority is None else await asyncio.to_thread(authority.read_text, "ascii")
+    bus = GivenBus(folder, BusAccess(servers=tuple(servers), authority=text), reload)
     bus.write_accounts()
     await bus.prepare(replicas)
     return bus
+
+
+def joined_bus(folder: Path, reload: str | None) -> GivenBus | None:
+    """The bus of the fleet that this gateway joined; None if it joined none."""
+    path = folder / MEMBERSHIP_FILE
+    try:
+        membership = msgspec.json.decode(path.read_bytes(), type=BusMembership)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError as problem:
+        raise UsageError(f"{path} is damaged: {problem}. Join the fleet again.") from None
+    return GivenBus(folder, membership.access, reload)
+
+
+def store_membership(folder: Path, membership: BusMembership) -> None:
+    """Remember the fleet that this gateway joined."""
+    write_own(folder / MEMBERSHIP_FILE, msgspec.json.encode(membership))

@@ -16,13 +16,14 @@ POLL_S = 0.5
 PATIENCE_S = 600.0
 
 
-def invite(data: Path, *, wait: bool) -> int:
+def invite(data: Path, *, wait: bool, gateway: bool = False) -> int:
     """Print a link; wait for the machine and ask the user to compare the numbers."""
     before = {each["id"] for each in ask_gateway(data, "waiting")}
-    link = ask_gateway(data, "invite")
+    link = ask_gateway(data, "invite", gateway=gateway)
     style = Style()
     print("On the machine that shall join, run within ten minutes:")
-    print(f"\n  {style.accent(f'fairlead node join {link!r}')}\n", flush=True)
+    command = "fairlead gateway join" if gateway else "fairlead node join"
+    print(f"\n  {style.accent(f'{command} {link!r}')}\n", flush=True)
     if not wait:
         print("Then confirm its number in the web app, as an owner.")
         return 0

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from fairlead.commands import serve
@@ -24,7 +25,7 @@ from fairlead.store.database.folder import DataFolder
 
 __all__ = ["add_arguments", "run"]
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+DRAIN_S = 20.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="copy the logs of sessions below this folder to the bus, so that they can be read "
         "while this machine is away; logs contain everything that the CLI read (may be repeated)",
     )
+    parser.add_argument(
+        "--drain-seconds",
+        type=float,
+        default=DRAIN_S,
+        metavar="N",
+        help="at SIGTERM, how long turns that run may go on; the machine gets no new sessions "
+        "meanwhile, and a second SIGTERM ends it at once (default: %(default)g)",
+    )
     serve.add_arguments(parser)
 
 
@@ -76,19 +85,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _join(arguments: argparse.Namespace) -> int:
-    from fairlead.fleet.enrolment.join_link import parse_join_link
+    from fairlead.fleet.enrolment.join_link import check_secure, parse_join_link
     from fairlead.fleet.enrolment.join_request import join_fleet
     from fairlead.fleet.enrolment.membership import Membership, default_name, node_key, store
 
     if arguments.link is None:
         raise UsageError("fairlead node join needs the link of `fairlead fleet invite`, in quotes.")
     gateway, code = parse_join_link(arguments.link)
-    is_local = gateway.authority.rsplit(":", 1)[0] in LOOPBACK
-    if not (gateway.secure or is_local or arguments.i_understand_plain_http):
-        raise UsageError(
-            f"{gateway.base} has no TLS, so others on the network could join in your place. Use "
-            "an https address, or --i-understand-plain-http."
-        )
+    check_secure(gateway, plain_allowed=arguments.i_understand_plain_http)
     check_data_folder(arguments.data)
     folder = DataFolder(arguments.data)
     folder.claim()  # Also marks an empty folder as ours. A running server must be stopped first.
@@ -125,11 +129,12 @@ def _tls(authority: Path | None) -> ssl.SSLContext:
 @contextlib.asynccontextmanager
 async def _connected(arguments: argparse.Namespace, service: Service) -> AsyncIterator[None]:
     """Speak for this server on the bus while it runs."""
+    from fairlead.commands.fleet.draining import DrainedNode
     from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
     from fairlead.fleet.enrolment.membership import node_key, read_membership
     from fairlead.fleet.node.lease import NodeLease, place_of
     from fairlead.fleet.node.leased_node import speaking_while_leased
-    from fairlead.fleet.node.node import open_node
+    from fairlead.fleet.node.node import Node, open_node
 
     membership = read_membership(arguments.data)
     key = node_key(arguments.data)
@@ -138,18 +143,21 @@ async def _connected(arguments: argparse.Namespace, service: Service) -> AsyncIt
     bus.start()
     print(f"  fleet   {membership.gateway} knows this machine as {name}", flush=True)
     lease = NodeLease(bus.bucket("lease"), key.id, place_of(arguments.data))
+    drained = DrainedNode(service, arguments.drain_seconds)
+
+    def open_this_node() -> AbstractAsyncContextManager[Node]:
+        return open_node(
+            service,
+            bus,
+            node_id=key.id,
+            name=name,
+            fleet_role=arguments.fleet_role,
+            copied_folders=arguments.copy_logs,
+        )
+
     try:
-        async with speaking_while_leased(
-            lease,
-            lambda: open_node(
-                service,
-                bus,
-                node_id=key.id,
-                name=name,
-                fleet_role=arguments.fleet_role,
-                copied_folders=arguments.copy_logs,
-            ),
-        ):
-            yield
+        with drained.at_sigterm():
+            async with speaking_while_leased(lease, lambda: drained.speaking(open_this_node)):
+                yield
     finally:
         await bus.close()

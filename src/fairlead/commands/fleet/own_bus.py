@@ -49,12 +49,13 @@ class OwnBus:
         """Where the gateway itself reaches it."""
         self.key = key
         """The gateway's own key."""
-        self._admin = admin
+        self.signer = admin
+        """Signs the list of machines."""
 
     async def apply_roster(self) -> None:
         """Let exactly the machines of the roster connect."""
         gateway = Member(self.key.id, self.key.public)
-        await self.server.set_members(self.roster.members(self._admin.public, (gateway,)))
+        await self.server.set_members(self.roster.members(self.signer.public, (gateway,)))
 
 
 @contextlib.asynccontextmanager
@@ -79,7 +80,11 @@ async def own_bus(folder: Path, settings: BusSettings) -> AsyncIterator[OwnBus]:
     servers = [f"tls://{_bracketed(settings.name)}:{settings.port}"]
     if settings.websocket_port is not None:
         servers.append(f"wss://{_bracketed(settings.name)}:{settings.websocket_port}")
-    access = BusAccess(servers=tuple(servers), authority=certificates.authority.read_text("ascii"))
+    access = BusAccess(
+        servers=tuple(servers),
+        authority=certificates.authority.read_text("ascii"),
+        root=admin.public,
+    )
     async with NatsServer(program, folder, server_settings, members) as server:
         bus = OwnBus(server, roster, access, admin, key)
         await prepare_store(bus.servers, admin, tls_context(certificates.authority))

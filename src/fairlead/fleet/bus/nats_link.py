@@ -39,7 +39,11 @@ ROOM_S = 0.1
 """How long a message may wait until enough of those before it has been sent."""
 
 FIRST_PAUSE_S = 0.05
-LONGEST_PAUSE_S = 2.0
+LONGEST_PAUSE_S = 1.0
+"""Between two attempts to connect: a fleet must be whole again within two seconds of its server."""
+
+STEADY_S = 1.0
+"""A connection that lasted this long was a good one; after it the pauses begin again."""
 
 STATUS = "Status"
 NO_RESPONDERS = "503"
@@ -97,6 +101,8 @@ class NatsLink:
         self._transport: BusTransport | None = None
         self._running: asyncio.Task[None] | None = None
         self._closing = False
+        self._connected_at: float | None = None
+        self._endings: set[asyncio.Task[None]] = set()
         self.problem = "no server has answered yet"
         """Why there is no connection, for people."""
         self.resets = 0
@@ -121,6 +127,8 @@ class NatsLink:
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait([self._running])
+        if self._endings:
+            await asyncio.wait(self._endings)
 
     async def publish(
         self, subject: str, payload: bytes, reply: str = "", headers: dict[str, str] | None = None
@@ -221,12 +229,12 @@ class NatsLink:
         pause, place = FIRST_PAUSE_S, random.randrange(len(self._servers))
         while not self._closing:
             place = (place + 1) % len(self._servers)
-            started = time.monotonic()
+            self._connected_at = None
             try:
                 await self._connect_once(self._servers[place])
             except Exception as problem:  # noqa: BLE001 - whatever nats-py raises, try again.
                 self._note(self._servers[place], problem)
-            if time.monotonic() - started > LONGEST_PAUSE_S + CONNECT_S:
+            if self._connected_at is not None and time.monotonic() - self._connected_at > STEADY_S:
                 pause = FIRST_PAUSE_S
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 1.6, LONGEST_PAUSE_S)
@@ -269,10 +277,11 @@ class NatsLink:
                     await self._attach(client, subscription)
                 await client.flush()
             self._client, self._transport, self.problem = client, transport, ""
+            self._connected_at = time.monotonic()
             self._changed()
             await self._watch(client, transport, ended)
         finally:
-            await self._let_go(client, transport)
+            self._let_go(client, transport)
 
     async def _watch(self, client: Client, transport: BusTransport, ended: asyncio.Event) -> None:
         """Return when the connection has ended, or when the server is silent."""
@@ -304,22 +313,28 @@ class NatsLink:
                 if not pinging.cancelled():
                     pinging.exception()
 
-    async def _let_go(self, client: Client, transport: BusTransport) -> None:
+    def _let_go(self, client: Client, transport: BusTransport) -> None:
         was_connected = self._client is client
         if was_connected:
             self._client = self._transport = None
         transport.abort()
         for subscription in self.subscriptions:
             subscription.current = None
+        if was_connected:
+            for take in list(self._requests.values()):
+                take(None)
+            self._changed()
+        # nats-py may need seconds to end a client; the next connection does not wait for that.
+        ending = asyncio.create_task(self._end(client))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+
+    async def _end(self, client: Client) -> None:
         try:
             async with asyncio.timeout(FLUSH_S):
                 await client.close()
         except Exception as problem:  # noqa: BLE001 - it is gone in any case.
             log.debug("bus: a connection did not close cleanly: %r", problem)
-        if was_connected:
-            for take in list(self._requests.values()):
-                take(None)
-            self._changed()
 
     async def _attach(self, client: Client, subscription: LinkSubscription) -> None:
         subscription.current = await client.subscribe(subscription.subject, cb=subscription.deliver)

@@ -37,6 +37,8 @@ STOP_S = 10.0
 RELOAD_S = 10.0
 RESTART_S = 0.2
 LONGEST_RESTART_S = 5.0
+STEADY_S = 1.0
+"""A server that ran this long can be started again at once; one that ends sooner waits longer."""
 READY = "Server is ready"
 RELOADED, NOT_RELOADED = "Reloaded server configuration", "Failed to reload"
 
@@ -187,7 +189,7 @@ class NatsServer:
             code = await asyncio.to_thread(child.wait)
             lifeline.release(self._mark)
             log.error("nats-server ended with code %s; it is started again", code)
-            if time.monotonic() - started > 60:
+            if time.monotonic() - started > STEADY_S:
                 pause = RESTART_S
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_RESTART_S)

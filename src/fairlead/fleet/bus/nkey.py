@@ -14,13 +14,13 @@ import os
 import secrets
 from pathlib import Path
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from fairlead.errors import UsageError
 from fairlead.store.database.folder import own_file
 
-__all__ = ["NodeKey", "id_of", "is_public_key"]
+__all__ = ["NodeKey", "id_of", "is_public_key", "is_signed"]
 
 _SEED = 18 << 3
 _USER = 20 << 3
@@ -53,7 +53,7 @@ class NodeKey:
         return _encode(head + self._secret)
 
     def sign(self, nonce: str) -> bytes:
-        """The answer to a server's random text, in base 64."""
+        """The signature of a text, such as the random one of a server, in base 64."""
         return base64.b64encode(self._key.sign(nonce.encode()))
 
     @classmethod
@@ -99,6 +99,18 @@ def is_public_key(text: str) -> bool:
     except ValueError:
         return False
     return len(raw) == 1 + _BYTES and raw[0] == _USER
+
+
+def is_signed(public: str, text: str, signature: str) -> bool:
+    """Whether the owner of this public key signed a text."""
+    if not is_public_key(public):
+        return False
+    key = Ed25519PublicKey.from_public_bytes(_decode(public)[1:])
+    try:
+        key.verify(base64.b64decode(signature, validate=True), text.encode())
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def _encode(raw: bytes) -> str:

@@ -1,37 +1,54 @@
-"""Enrolment on the gateway that runs the bus.
+"""Enrolment at any gateway of a fleet.
 
 A machine that wants to join comes with a one-time code, its public key and a name. It is listed with
 a number that its own screen shows too. Once an owner confirms it, its key is added to the bus, and
-the machine gets the address and the authority of the bus. Nothing secret is sent in either direction
-but the code, which is used up, and the ticket with which the machine asks for the answer.
+the machine gets the address and the authority of the bus. A further gateway joins in the same way, and
+also sends the public half of the key with which it will sign the list of machines. Nothing secret is
+sent in either direction but the code, which is used up, and the ticket with which the machine asks for
+the answer.
+
+Codes and waiting machines are on the bus, so that another gateway behind the same address can answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairlead.fleet.bus.nkey import id_of, is_public_key
+from fairlead.fleet.bus.bus import Bucket, BusError, Conflict, Entry
+from fairlead.fleet.bus.nkey import NodeKey, id_of, is_public_key
 from fairlead.fleet.enrolment.join_link import join_number
-from fairlead.fleet.enrolment.roster import EnrolledNode, Roster
+from fairlead.fleet.enrolment.roster import (
+    EnrolledGateway,
+    EnrolledNode,
+    Roster,
+    SignedList,
+    admission_text,
+    with_gateway,
+    with_node,
+    without,
+)
 from fairlead.server.access.codes import hash_token
 from fairlead.server.refusal import Refusal
-from fairlead.server.ticks import ticks as steady
 
 __all__ = ["Admission", "BusAccess", "Enrolment", "Waiting"]
 
 INVITATION_S = 600.0
 WAIT_S = 600.0
 MOST_WAITING = 10
-MOST_CODES = 50
 NAME_CHARS = 60
 
-Apply = Callable[[], Awaitable[None]]
+CODE_KIND = "fleet"
+WAITING = "machine"
+"""Keys of the bucket `access`: followed by the id of a machine that waits."""
+
 Audit = Callable[[str, dict[str, Any], str | None], Awaitable[None]]
 
 
@@ -41,6 +58,8 @@ class BusAccess(Struct, frozen=True, kw_only=True):
     servers: tuple[str, ...]
     authority: str
     """The certificate (PEM) of the bus's own authority; empty for the system's list."""
+    root: str = ""
+    """The public key with which the first gateway signs, for gateways that join."""
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
@@ -54,8 +73,11 @@ class Waiting(Struct, frozen=True, kw_only=True):
     ticket: str
     """The hash of its ticket."""
     expires: float
+    """By the clock, because gateways share it."""
     state: str = "waiting"
     """Or `allowed`, or `refused`."""
+    signer: str = ""
+    """Of a gateway: the key with which it will sign."""
 
 
 class Admission(Struct, frozen=True, kw_only=True):
@@ -65,6 +87,27 @@ class Admission(Struct, frozen=True, kw_only=True):
     node: str
     servers: tuple[str, ...] = ()
     authority: str = ""
+    root: str = ""
+
+
+class Codes(Protocol):
+    """One-time codes that any gateway redeems, once."""
+
+    async def issue(self, kind: str, code: str, role: str, valid_s: float) -> None:
+        """Accept a code of a kind once."""
+
+    async def redeem(self, kind: str, code: str) -> str | None:
+        """Use up a code and return its role; None if it is unknown, used or expired."""
+
+
+class List(Protocol):
+    """The list of machines that all gateways share (`SharedRoster`)."""
+
+    roster: Roster
+    key: NodeKey
+
+    async def change(self, change: Callable[[SignedList], SignedList]) -> None:
+        """Change the list everywhere."""
 
 
 class Enrolment:
@@ -72,73 +115,78 @@ class Enrolment:
 
     def __init__(
         self,
-        roster: Roster,
+        members: List,
         access: BusAccess,
         *,
-        apply: Apply,
+        bucket: Bucket,
+        codes: Codes,
         audit: Audit,
         announce: Callable[[EnrolledNode, bool], Awaitable[None]],
-        ticks: Callable[[], float] = steady,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`apply` lets exactly the machines of the roster connect. `announce` tells the gateways
-        that a machine joined, or is gone."""
-        self.roster = roster
+        """`bucket` is where machines wait. `announce` tells the gateways that a machine joined, or
+        is gone."""
+        self._members = members
         self._access = access
-        self._apply = apply
+        self._bucket = bucket
+        self._codes = codes
         self._audit = audit
         self._announce = announce
-        self._ticks = ticks
         self._clock = clock
-        self._codes: dict[str, float] = {}
-        self._waiting: dict[str, Waiting] = {}
 
-    def invite(self) -> str:
-        """A code that one machine can use within ten minutes."""
-        self._expire()
-        if len(self._codes) >= MOST_CODES:
-            raise Refusal("too_many", "Too many invitations are open. Wait until some expire.")
+    @property
+    def roster(self) -> Roster:
+        """Everyone who joined."""
+        return self._members.roster
+
+    async def invite(self, kind: str = "machine") -> str:
+        """A code that one machine, or one `gateway`, can use within ten minutes."""
         code = secrets.token_urlsafe(16)
-        self._codes[hash_token(code)] = self._ticks() + INVITATION_S
+        await self._codes.issue(CODE_KIND, code, kind, INVITATION_S)
         return code
 
-    async def ask(self, code: str, public: str, name: str, address: str) -> tuple[Waiting, str]:
+    async def ask(
+        self, code: str, public: str, name: str, address: str, signer: str = ""
+    ) -> tuple[Waiting, str]:
         """A machine asks to join; it waits now. Also returns its ticket."""
-        self._expire()
-        if not is_public_key(public):
+        if not is_public_key(public) or (signer and not is_public_key(signer)):
             raise Refusal("invalid", "This is not the public key of a machine.")
-        if len(self._waiting) >= MOST_WAITING:
+        if len(await self._all()) >= MOST_WAITING:
             raise Refusal("too_many", "Too many machines wait to join. An owner must answer first.")
-        if self._codes.pop(hash_token(code), None) is None:
+        kind = await self._codes.redeem(CODE_KIND, code)
+        if kind is None:
             raise Refusal(
                 "not_authenticated",
                 "This link is invalid, was already used, or has expired. Get a new one with "
                 "`fairlead fleet invite`.",
             )
+        if (kind == "gateway") != bool(signer):
+            command = "fairlead gateway join" if kind == "gateway" else "fairlead node join"
+            raise Refusal("invalid", f"This link is for another kind of machine: use `{command}`.")
         ticket = secrets.token_urlsafe(32)
         waiting = Waiting(
             id=id_of(public),
             public=public,
             name=_printable(name) or id_of(public),
             address=address,
-            number=join_number(code, public),
+            number=join_number(code, public + signer),
             ticket=hash_token(ticket),
-            expires=self._ticks() + WAIT_S,
+            expires=self._clock() + WAIT_S,
+            signer=signer,
         )
-        self._waiting[waiting.id] = waiting
-        await self._audit("node_asked", _details(waiting), None)
+        with _available():
+            await self._bucket.put(f"{WAITING}.{waiting.id}", msgspec.json.encode(waiting))
+        await self._audit(_action(waiting, "asked"), _details(waiting), None)
         return waiting, ticket
 
-    def waiting(self) -> tuple[Waiting, ...]:
+    async def waiting(self) -> tuple[Waiting, ...]:
         """The machines that wait, the oldest first."""
-        self._expire()
-        return tuple(each for each in self._waiting.values() if each.state == "waiting")
+        return tuple(each for each, _ in await self._all() if each.state == "waiting")
 
-    def admission(self, ticket: str) -> Admission:
+    async def admission(self, ticket: str) -> Admission:
         """The answer for a machine with this ticket."""
-        self._expire()
         digest = hash_token(ticket)
-        found = next((each for each in self._waiting.values() if each.ticket == digest), None)
+        found = next((each for each, _ in await self._all() if each.ticket == digest), None)
         if found is None:
             raise Refusal("not_authenticated", "This request to join has expired. Join again.")
         if found.state != "allowed":
@@ -148,38 +196,94 @@ class Enrolment:
             node=found.id,
             servers=self._access.servers,
             authority=self._access.authority,
+            root=self._access.root if found.signer else "",
         )
 
     async def answer(self, node_id: str, owner: str | None, *, allow: bool) -> Waiting:
-        """An owner's answer, after comparing the numbers."""
-        found = next((each for each in self.waiting() if each.id == node_id), None)
-        if found is None:
+        """An owner's answer, after comparing the numbers. Of two owners, the first counts."""
+        pairs = [(each, entry) for each, entry in await self._all() if each.state == "waiting"]
+        found, entry = next(
+            ((each, entry) for each, entry in pairs if each.id == node_id), (None, None)
+        )
+        if found is None or entry is None:
             raise Refusal("not_found", "This request to join has expired.")
-        if allow:
-            node = EnrolledNode(
-                id=found.id, public=found.public, name=found.name, joined=self._clock()
-            )
-            self.roster.add(node)
-            await self._apply()
-            await self._announce(node, True)
         state = "allowed" if allow else "refused"
-        self._waiting[node_id] = replace(found, state=state)
-        await self._audit(f"node_{state}", _details(found), owner)
+        value = msgspec.json.encode(replace(found, state=state))
+        with _available():
+            try:
+                revision = await self._bucket.update(entry.key, b"{}", entry.revision)
+            except Conflict:
+                raise Refusal("not_found", "Another owner has answered this request.") from None
+            try:
+                if allow:
+                    await self._admit(found)
+            except BaseException:
+                await self._bucket.update(entry.key, entry.value or b"", revision)
+                raise
+            # Only now does the machine learn of it: it can connect at once.
+            await self._bucket.update(entry.key, value, revision)
+        await self._audit(_action(found, state), _details(found), owner)
         return found
 
-    async def remove(self, name: str, owner: str | None) -> EnrolledNode:
-        """Cut a machine off at once. Its own data and sessions stay as they are."""
-        node = self.roster.find(name)
-        self.roster.remove(node.id)
-        await self._apply()
-        await self._announce(node, False)
-        await self._audit("node_removed", {"node": node.id, "name": node.name}, owner)
-        return node
+    async def _admit(self, found: Waiting) -> None:
+        if found.signer:
+            gateway = EnrolledGateway(
+                id=found.id,
+                public=found.public,
+                name=found.name,
+                joined=self._clock(),
+                signer=found.signer,
+                admitted_by=self._members.key.public,
+            )
+            signature = self._members.key.sign(admission_text(gateway)).decode("ascii")
+            signed = replace(gateway, admission=signature)
+            await self._members.change(lambda content: with_gateway(content, signed))
+            return
+        node = EnrolledNode(id=found.id, public=found.public, name=found.name, joined=self._clock())
+        await self._members.change(lambda content: with_node(content, node))
+        await self._announce(node, True)
 
-    def _expire(self) -> None:
-        now = self._ticks()
-        self._codes = {code: until for code, until in self._codes.items() if until > now}
-        self._waiting = {key: each for key, each in self._waiting.items() if each.expires > now}
+    async def remove(self, name: str, owner: str | None) -> EnrolledNode | EnrolledGateway:
+        """Cut a machine off at once. Its own data and sessions stay as they are."""
+        found = self.roster.find(name)
+        with _available():
+            await self._members.change(lambda content: without(content, found.id))
+            if isinstance(found, EnrolledNode):
+                await self._announce(found, False)
+        action = "node_removed" if isinstance(found, EnrolledNode) else "gateway_removed"
+        await self._audit(action, {"node": found.id, "name": found.name}, owner)
+        return found
+
+    async def _all(self) -> list[tuple[Waiting, Entry]]:
+        with _available():
+            entries = await self._bucket.entries(WAITING)
+        found: list[tuple[Waiting, Entry]] = []
+        for entry in sorted(entries, key=lambda each: each.revision):
+            with contextlib.suppress(msgspec.DecodeError):
+                waiting = msgspec.json.decode(entry.value or b"", type=Waiting)
+                if waiting.expires > self._clock():
+                    found.append((waiting, entry))
+                    continue
+                with contextlib.suppress(BusError):
+                    await self._bucket.delete(entry.key)
+        return found
+
+
+@contextlib.contextmanager
+def _available() -> Iterator[None]:
+    """Turns failures of the bus into a refusal; `Conflict` passes."""
+    try:
+        yield
+    except Conflict:
+        raise
+    except BusError as problem:
+        raise Refusal(
+            "unavailable", f"No machine can join or be removed now: {problem} Try again."
+        ) from problem
+
+
+def _action(waiting: Waiting, state: str) -> str:
+    return f"{'gateway' if waiting.signer else 'node'}_{state}"
 
 
 def _printable(name: str) -> str:

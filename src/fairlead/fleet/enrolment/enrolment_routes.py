@@ -26,6 +26,8 @@ class _Join(msgspec.Struct, forbid_unknown_fields=True):
     code: str = ""
     public: str = ""
     name: str = ""
+    signer: str = ""
+    """Of a gateway: the public half of the key with which it will sign the list of machines."""
     ticket: str = ""
     """The ticket of a machine that waits, instead of a code."""
 
@@ -73,9 +75,11 @@ class EnrolmentRoutes:
         join = msgspec.json.decode(await read_body(request, BODY_BYTES), type=_Join)
         try:
             if join.ticket:
-                admission = self._enrolment.admission(join.ticket)
+                admission = await self._enrolment.admission(join.ticket)
                 return json_answer(admission, PENDING if admission.state == "waiting" else 200)
-            waiting, ticket = await self._enrolment.ask(join.code, join.public, join.name, source)
+            waiting, ticket = await self._enrolment.ask(
+                join.code, join.public, join.name, source, join.signer
+            )
         except Refusal as refusal:
             if refusal.code == "not_authenticated":
                 self._throttle.failed(source, ticks())
@@ -83,12 +87,12 @@ class EnrolmentRoutes:
         return json_answer({"node": waiting.id, "ticket": ticket}, PENDING)
 
     async def _invite(self, request: Request) -> Response:
-        return json_answer({"code": self._enrolment.invite(), "seconds": INVITATION_S})
+        return json_answer({"code": await self._enrolment.invite(), "seconds": INVITATION_S})
 
     async def _list(self, request: Request) -> Response:
         rows = [
             {"id": each.id, "name": each.name, "address": each.address, "number": each.number}
-            for each in self._enrolment.waiting()
+            for each in await self._enrolment.waiting()
         ]
         return json_answer({"joining": rows})
 

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from fairlead.errors import UsageError
 from fairlead.server.access.public_url import PublicUrl
 
-__all__ = ["join_link", "join_number", "parse_join_link"]
+__all__ = ["check_secure", "join_link", "join_number", "parse_join_link"]
 
 FRAGMENT = "join="
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def join_link(base_url: str, code: str) -> str:
@@ -32,6 +33,16 @@ def parse_join_link(link: str) -> tuple[PublicUrl, str]:
             "and give it in quotes: it ends with #join= and a code."
         )
     return PublicUrl.parse(address.rstrip("/")), code
+
+
+def check_secure(gateway: PublicUrl, *, plain_allowed: bool) -> None:
+    """Refuse to join over a network without TLS."""
+    is_local = gateway.authority.rsplit(":", 1)[0] in LOOPBACK
+    if not (gateway.secure or is_local or plain_allowed):
+        raise UsageError(
+            f"{gateway.base} has no TLS, so others on the network could join in your place. Use "
+            "an https address, or --i-understand-plain-http."
+        )
 
 
 def join_number(code: str, public: str) -> str:

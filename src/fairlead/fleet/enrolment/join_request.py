@@ -29,14 +29,20 @@ async def join_fleet(
     public: str,
     name: str,
     *,
+    signer: str = "",
     show_number: Callable[[str], None],
     tls: ssl.SSLContext | None = None,
     patience_s: float = 600.0,
 ) -> dict[str, Any]:
-    """Ask, show the number, and wait for an owner; what the gateway answers."""
+    """Ask, show the number, and wait for an owner; what the gateway answers.
+
+    `signer` is the public key with which a gateway signs; a machine has none.
+    """
     question = {"code": code, "public": public, "name": name}
+    if signer:  # An older gateway does not know the field.
+        question["signer"] = signer
     answer = await asyncio.to_thread(_post, gateway, question, tls)
-    show_number(join_number(code, public))
+    show_number(join_number(code, public + signer))
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         state = await asyncio.to_thread(_post, gateway, {"ticket": answer["ticket"]}, tls)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec import structs
 
-from fairlead.fleet.gateway.names import name_of, split_name
 from fairlead.fleet.gateway.node_lobby import NodeLobby
 from fairlead.fleet.protocol.envelopes import VERSION, Beat
+from fairlead.fleet.protocol.names import name_of, split_name
 from fairlead.server.protocol.lobby_rows import (
     InboxRow,
     ListedSession,
@@ -82,6 +82,7 @@ class Directory:
         self._version = version
         self._clock = clock
         self._ticks = ticks
+        self._started = ticks()
         self._nodes: dict[str, NodeEntry] = {}
         self._owners: dict[str, tuple[str, str]] = {}
         """Name at the gateway -> node and session."""
@@ -178,6 +179,16 @@ class Directory:
             self._show_node(entry)
 
     # Sessions
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the sessions of all machines are known. A gateway that has just started hears the
+        machines first; until then nobody can say that a session does not exist."""
+        if self._ticks() - self._started <= AWAY_S and not all(
+            node.here for node in self._nodes.values()
+        ):
+            return False
+        return all(node.lobby.is_known for node in self._nodes.values() if node.here)
 
     def owner(self, name: str) -> tuple[str, str] | None:
         """The node of a session and its id there."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -41,6 +42,11 @@ NO_MACHINE = "No machine is connected that could do this. Start one, or try agai
 
 Replica = Callable[[str, str, str], Awaitable[bool]]
 """Offers the copy of a session of a node that is away, under a name; False if there is none."""
+
+
+SETTLE_S = 10.0
+"""How long a session is waited for after the start of a gateway; usually a second is enough."""
+SETTLE_CHECK_S = 0.05
 
 
 class FleetDocuments:
@@ -77,17 +83,33 @@ class FleetDocuments:
         """Make a document available to the hub; False if there is none."""
         if document == LOBBY:
             return True
+        await self._wait_for((document,))
         owner = self._directory.owner(document)
         if owner is None:
             return False
         node, session = owner
-        if self._directory.is_here(node):
-            found = await self._mirrors.follow(node, session, document)
-            if found or self._directory.is_here(node):
-                return found
+        until = time.monotonic() + SETTLE_S
+        while self._directory.is_here(node):
+            if await self._mirrors.follow(node, session, document):
+                return True
+            # The machine may have been killed a moment ago: that is no reason to say that its
+            # sessions do not exist. It is soon back, or known to be away.
+            if self._directory.owner(document) is None or time.monotonic() > until:
+                return False
+            await asyncio.sleep(SETTLE_CHECK_S)
         if self.hub.has(document):
             return True  # The mirror shows what was last heard of the machine.
         return self.replica is not None and await self.replica(node, session, document)
+
+    async def _wait_for(self, sessions: Iterable[str]) -> None:
+        """Wait for sessions that a gateway cannot know yet, because it has just started."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_S):
+                for session in sessions:
+                    while self._directory.owner(session) is None:
+                        if self._directory.is_settled:
+                            return
+                        await asyncio.sleep(SETTLE_CHECK_S)
 
     async def load_older(self, document: str, before: str, count: int) -> None:
         """Get older items from the machine of a session."""
@@ -114,6 +136,7 @@ class FleetDocuments:
             require(device.role, type(intent).role, str(intent.__struct_config__.tag))
             if isinstance(intent, RevokeDevice):
                 return IntentResult(n=n, ok=True, result=await self._revoke(intent.device))
+            await self._wait_for(_sessions_of(intent))
             here = self._directory.here()
             parts = routed(intent, node, self._directory.owner, here)
             if parts is None:
@@ -229,3 +252,11 @@ def joined(n: int, results: list[tuple[Routed, IntentResult]]) -> IntentResult:
     if failed is not None:
         merged["incomplete"] = failed.message
     return IntentResult(n=n, ok=True, result=merged)
+
+
+def _sessions_of(intent: BaseIntent) -> tuple[str, ...]:
+    several = getattr(intent, "sessions", None)
+    if isinstance(several, tuple):
+        return several
+    session = getattr(intent, "session", "")
+    return (session,) if isinstance(session, str) and session else ()

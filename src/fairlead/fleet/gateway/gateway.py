@@ -25,6 +25,7 @@ from fairlead.fleet.gateway.documents import FleetDocuments
 from fairlead.fleet.gateway.highest_intents import HighestIntents
 from fairlead.fleet.gateway.http_routes import FleetApi
 from fairlead.fleet.gateway.joining_devices import FleetCodes, FleetJoining
+from fairlead.fleet.gateway.metrics import FleetMetrics, IntentMetrics
 from fairlead.fleet.gateway.mirrors import Mirrors
 from fairlead.fleet.gateway.moving.adoption import Adoption
 from fairlead.fleet.gateway.moving.archive import LogArchive
@@ -78,6 +79,7 @@ class Gateway(WebServer):
     client: NodeClient
     devices: DeviceRegistry
     moves: Moves
+    presence: PresentDevices
 
     async def launch_link(self, role: str = "owner") -> str:
         """The address with a one-time code in its fragment, which any gateway accepts."""
@@ -109,7 +111,8 @@ async def open_gateway(
         hub = Hub(limits)
         lobby = Lobby(hub, f"gateway.{uuid.uuid4().hex[:12]}", limits.lobby_every_s)
         directory = Directory(lobby, version=version("fairlead"))
-        client = NodeClient(bus, directory.is_here, directory.away)
+        intents = IntentMetrics()
+        client = NodeClient(bus, directory.is_here, directory.away, intents.carried_out)
         mirrors = Mirrors(hub, bus, client, gateway_id)
         stack.push_async_callback(mirrors.close)
         presence = PresentDevices(lobby, bus, gateway_id)
@@ -167,6 +170,7 @@ async def open_gateway(
             agent="fleet",
             terminals=terminals.open,
         )
+        metrics = FleetMetrics(bus, directory, lobby, mirrors, intents)
         api = FleetApi(
             devices,
             directory=directory,
@@ -175,8 +179,8 @@ async def open_gateway(
             uploads=uploads,
             limits=limits,
             version=version("fairlead"),
-            gaps=lambda: mirrors.gaps,
             archive=archived[0].search if archived else None,
+            metrics=metrics.text,
             more=(
                 *PairRoutes(devices, limits).routes,
                 *DeviceRoutes(
@@ -224,6 +228,7 @@ async def open_gateway(
             client=client,
             devices=devices,
             moves=moves,
+            presence=presence,
         )
 
 

@@ -12,7 +12,6 @@ The gateway checks the token, the machine checks the role: it looks the role up 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -23,10 +22,10 @@ from starlette.responses import Response, StreamingResponse
 
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.merging import merged_hits, merged_lists, merged_usage, with_machines
-from fairlead.fleet.gateway.names import name_of
 from fairlead.fleet.gateway.node_client import HttpResponse, NodeClient
 from fairlead.fleet.gateway.uploads import GatewayUploads
 from fairlead.fleet.protocol.envelopes import HttpAsk
+from fairlead.fleet.protocol.names import name_of
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.http.bodies import json_answer, read_body
 from fairlead.server.http.guard import Guard
@@ -76,11 +75,12 @@ class FleetApi(Guard):
         uploads: GatewayUploads,
         limits: Limits,
         version: str,
-        gaps: Callable[[], int],
+        metrics: Callable[[], str],
         archive: Archive | None = None,
         more: tuple[Route, ...],
     ) -> None:
-        """`gaps` counts how often a mirror missed something; `more` are the routes that the gateway handles like a server."""
+        """`metrics` returns the metrics as text; `more` are the routes that the gateway handles like
+        a server."""
         super().__init__(devices)
         self._directory = directory
         self._lobby = lobby
@@ -88,7 +88,7 @@ class FleetApi(Guard):
         self._uploads = uploads
         self._limits = limits
         self._version = version
-        self._gaps = gaps
+        self._metrics_text = metrics
         self._archive = archive
         self.routes = (*self._own(), *more, *self._passed_on())
 
@@ -134,25 +134,7 @@ class FleetApi(Guard):
         return json_answer(self._with_machines(answer, missing))
 
     async def _metrics(self, request: Request) -> Response:
-        nodes = self._directory.nodes()
-        metrics = {
-            "fairlead_fleet_machines": len(nodes),
-            "fairlead_fleet_machines_here": len(self._directory.here()),
-            "fairlead_fleet_sessions": len(self._lobby.ids("sessions")),
-            "fairlead_fleet_gaps_total": self._gaps(),
-        }
-        lines = []
-        for name, value in metrics.items():
-            kind = "counter" if name.endswith("_total") else "gauge"
-            lines.append(f"# TYPE {name} {kind}\n{name} {value}\n")
-        age = "fairlead_fleet_beat_age_seconds"
-        lines.append(f"# TYPE {age} gauge\n")
-        lines += [
-            f'{age}{{node="{node.id}"}} {time.monotonic() - node.heard:.3f}\n'
-            for node in nodes
-            if node.heard is not None
-        ]
-        return Response("".join(lines), media_type="text/plain; version=0.0.4")
+        return Response(self._metrics_text(), media_type="text/plain; version=0.0.4")
 
     async def _openapi(self, request: Request) -> Response:
         """The routes of the gateway, and those of one of the machines."""

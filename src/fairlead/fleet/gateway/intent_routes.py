@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from fairlead.fleet.gateway.names import name_of, split_name
+from fairlead.fleet.protocol.names import name_of, split_name
 from fairlead.server.protocol.intent import BaseIntent
 from fairlead.server.protocol.intents import ContinueAtResetByDefault
 from fairlead.server.protocol.terminal_intents import CloseTerminal, OpenTerminal

@@ -98,6 +98,8 @@ class Mirrors:
         self._gateway = gateway
         self._followed: dict[tuple[str, str], _Following] = {}
         self._incarnations: dict[str, str] = {}
+        self.snapshots = 0
+        """How often a whole document had to be sent by its node."""
         self.gaps = 0
         """How often a frame did not fit, or a beat showed a later number."""
         self.on_missing: Callable[[str, str], None] | None = None
@@ -262,6 +264,7 @@ class Mirrors:
                 except UnreadableEnvelope as problem:
                     log.warning("document %s of %s: %s", *reversed(key), problem)
                     return False
+                self.snapshots += body.from_seq is None
                 if following.copy.opened(body):
                     return True
             return False

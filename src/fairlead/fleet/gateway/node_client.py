@@ -86,12 +86,20 @@ class NodeClient:
     """Asks the nodes of a fleet."""
 
     def __init__(
-        self, bus: Bus, is_here: Callable[[str], bool], away: Callable[[str], str]
+        self,
+        bus: Bus,
+        is_here: Callable[[str], bool],
+        away: Callable[[str], str],
+        carried_out: Callable[[str, float], None] = lambda result, seconds: None,
     ) -> None:
-        """`is_here` tells whether a node beats; `away` says in a sentence that it does not."""
+        """`is_here` tells whether a node beats; `away` says in a sentence that it does not.
+
+        `carried_out` gets the result of each intent (`ok` or a code) and its duration.
+        """
         self._bus = bus
         self._is_here = is_here
         self._away = away
+        self._carried_out = carried_out
 
     async def open(self, node: str, ask: OpenAsk) -> DocumentBody:
         """What leads from a number to the present of a document."""
@@ -108,10 +116,19 @@ class NodeClient:
 
     async def do(self, node: str, ask: DoAsk) -> IntentResult:
         """Have an intent carried out: once, however often it has to be sent."""
-        payload = await self._request(subjects.do(node), node, encode(ask), None)
-        answer, content = await self._pull(node, payload)
-        _check(answer)
-        return msgspec.json.decode(content, type=IntentResult)
+        started, outcome = time.monotonic(), "internal"
+        try:
+            payload = await self._request(subjects.do(node), node, encode(ask), None)
+            answer, content = await self._pull(node, payload)
+            _check(answer)
+            result = msgspec.json.decode(content, type=IntentResult)
+            outcome = "ok" if result.ok else result.code or "refused"
+            return result
+        except Refusal as refusal:
+            outcome = refusal.code
+            raise
+        finally:
+            self._carried_out(outcome, time.monotonic() - started)
 
     async def drain(self, node: str, ask: DrainAsk) -> None:
         """Have a node accept no new sessions of the fleet, or accept them again."""

@@ -61,6 +61,10 @@ class PresentDevices:
                 async with asyncio.timeout(EVERY_S):
                     await self._wake.wait()
 
+    def gateways(self) -> set[str]:
+        """The other gateways that were heard in the last seconds."""
+        return set(self._others)
+
     def known(self, device: Device) -> None:
         """List a device that may connect."""
         before = self._known.get(device.id)

@@ -17,10 +17,10 @@ from msgspec import structs
 
 from fairlead.fleet.bus.bus import Bus, BusError, Message, Subscription
 from fairlead.fleet.gateway.intent_routes import Owner, terminal_owner
-from fairlead.fleet.gateway.names import name_of
 from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.envelopes import TerminalAnswer, TerminalAsk
+from fairlead.fleet.protocol.names import name_of
 from fairlead.server.access.roles import require
 from fairlead.server.protocol.messages import Problem
 from fairlead.server.protocol.terminal_messages import (

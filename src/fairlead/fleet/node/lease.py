@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlead.errors import FairleadError
-from fairlead.fleet.bus.bus import Bucket, BusError, Conflict
+from fairlead.fleet.bus.bus import Bucket, BusError, BusUnavailable, Conflict
 
 __all__ = ["LEASE_S", "RENEW_S", "LeaseTaken", "NodeLease", "place_of"]
 
@@ -33,6 +33,8 @@ log = logging.getLogger("fairlead")
 
 LEASE_S = 15.0
 RENEW_S = 5.0
+CONNECT_CHECK_S = 0.1
+"""The pause while there is no connection; then an attempt costs nothing."""
 
 
 class LeaseTaken(FairleadError):
@@ -115,6 +117,7 @@ class NodeLease:
         """Hold the lease for ever; reports when it is taken and when it is lost."""
         reported = False
         while True:
+            pause = self._renew_s / 5
             try:
                 if self.held:
                     await self.renew()
@@ -123,13 +126,15 @@ class NodeLease:
             except LeaseTaken as problem:
                 if reported:
                     log.error("%s", problem)
+            except BusUnavailable:
+                pause = CONNECT_CHECK_S
             except BusError as problem:
                 log.debug("the lease was not renewed: %s", problem)
             if self.held != reported:
                 reported = self.held
                 changed(reported)
             # Not longer than it lasts: a lease that runs out must be reported at once.
-            left = self._until - self._ticks() if self.held else self._renew_s / 5
+            left = self._until - self._ticks() if self.held else pause
             await asyncio.sleep(min(self._renew_s, max(left, 0.01)))
 
     async def release(self) -> None:
