@@ -195,7 +195,7 @@ async def pictures(page: Page, name: str) -> None:
     if not folder:
         return
     for theme in ("light", "dark"):
-        await page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        await page.emulate_media(color_scheme=theme)
         for width in (1440, 1024, 390):
             await page.set_viewport_size({"width": width, "height": 900})
             await page.screenshot(path=f"{folder}/{name}-{theme}-{width}.png")
