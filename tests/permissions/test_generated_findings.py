@@ -212,7 +212,16 @@ def test_P97_every_word_with_a_dash_is_an_option(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["test -f", "test --foo a", "test a -foo b", "test -n x -n", "[ --foo a ]"]
+    "command",
+    [
+        "test -f",
+        "test --foo a",
+        "test a -foo b",
+        "test -n x -n",
+        "[ --foo a ]",
+        "[[+ -f a.txt ]]",
+        "[[ + -f a.txt ]]",
+    ],
 )
 def test_P98_a_test_has_known_operators_with_operands(command: str) -> None:
     assert says(command) is ASK
@@ -282,3 +291,8 @@ def test_P105_a_pipeline_that_writes_a_file_asks_in_2_1_38(command: str) -> None
     assert says(command, book) is ALLOW
     assert says("ls > out.txt && ls", book, place(CLASSIC)) is ALLOW
     assert says("ls 2>/dev/null | cat", book, place(CLASSIC)) is ALLOW
+
+
+def test_P94_in_2_1_38_a_copy_of_another_stream_is_not_certain() -> None:
+    assert says("pwd 3>&1", at=place(CLASSIC)) is MAY_ASK
+    assert says("pwd 2>&1", at=place(CLASSIC)) is ALLOW

@@ -144,7 +144,8 @@ def _about_redirects(command: SimpleCommand, family: Family, *, old: bool) -> st
             if duplicated and redirect.stream:
                 return "a redirection follows one such as 2>&1"
             joins = redirect.operator == ">&"
-            if joins and (redirect.target.value or "") not in ("1", "2"):
+            usual = redirect.stream in ("", "1", "2")
+            if joins and not (usual and (redirect.target.value or "") in ("1", "2")):
                 return "a redirection leads to an unusual stream"
             duplicated = duplicated or joins
     return None

@@ -75,6 +75,7 @@ _TEST_UNSUPPORTED = frozenset(("-v", "-R", "-a", "-o", "-t", "(", ")", "--"))
 _TEST_KNOWN_WORDS = """-b -c -d -e -f -g -h -k -n -p -r -s -u -w -x -z -G -L -N -O -S
     -ef -eq -ge -gt -le -lt -ne -nt -ot"""
 _TEST_KNOWN = frozenset(_TEST_KNOWN_WORDS.split())
+_TEST_BINARY = _TEST_OPERATORS | {"-ef", "-nt", "-ot"}
 _XARGS = Options(
     flags=frozenset(("-0", "-t", "-r", "-x")), numbers=frozenset(("-n", "-P", "-L", "-s"))
 )
@@ -112,13 +113,23 @@ def is_read_only(command: SimpleCommand, family: Family) -> bool:
         return False
     if (family.plain_words_only or name in _UNQUOTED) and quotes_options(command.words[index:]):
         return False
-    if name in _TESTS and (command.assignments or command.redirects):
+    if name in _TESTS and not _is_bare_test(command, index):
         return False
     if name in _ANYTHING and family.plain_words_only:
         shape = _QUOTED_WORD if name == "echo" else _PLAIN_WORD
         plain = all(shape.fullmatch(word.source) for word in command.words)
         return plain and _is_harmless(name, arguments, family)
     return _is_harmless(name, arguments, family)
+
+
+def _is_bare_test(command: SimpleCommand, index: int) -> bool:
+    """Whether a test stands alone, with a blank after its bracket.
+
+    The grammar of bash reads `[[+ -f x ]]` as a test, too; 2.1.325 asks about it (CLI-1522).
+    """
+    if command.assignments or command.redirects:
+        return False
+    return re.match(r"(?:\[\[?|test)(?:\s|$)", command.text_from(index)) is not None
 
 
 def _is_other_home(word: Word) -> bool:
@@ -247,6 +258,8 @@ def _is_plain_test(arguments: list[str], family: Family) -> bool:
         return False
     if arguments[-1:] and arguments[-1].startswith("-"):
         return False
+    if len(arguments) == 3 and arguments[1] in _TEST_KNOWN - _TEST_BINARY:
+        return arguments[0] == "!"
     if len(arguments) == 3 and arguments[1] in _TEST_OPERATORS:
         return arguments[0].isdigit() and arguments[2].isdigit()
     return not _TEST_OPERATORS.intersection(arguments)
