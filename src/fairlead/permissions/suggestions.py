@@ -99,6 +99,8 @@ def _for_edit(call: ToolCall, book: RuleBook, place: PathContext) -> list[Permis
 
 def _for_command(text: str, book: RuleBook, place: PathContext) -> list[PermissionUpdate] | None:
     line = parse_command(text)
+    if not line.understood and _is_plain_expansion(line, place.family):
+        return _rules_by_stage(line, book, place)
     if not line.understood:
         return _for_doubt(line, place.family)
     blocked = _for_blocked_path(line, book, place)
@@ -140,6 +142,18 @@ def _first_words(text: str) -> str:
     if len(words) > 1 and words[0] not in RUNNERS and _SUBCOMMAND.fullmatch(words[1]):
         return f"{words[0]} {words[1]} *"
     return text
+
+
+def _is_plain_expansion(line: CommandLine, family: Family) -> bool:
+    """Whether 2.1.38 suggests the command as it is: its only doubt is `$X` or `{a,b}`."""
+    harmless = {"it contains a variable", "it contains a brace expansion"}
+    first = line.text.split(maxsplit=1)[:1]
+    return (
+        not family.wildcard_suggestions
+        and set(line.doubts) <= harmless
+        and first not in (["for"], ["while"], ["until"], ["case"], ["select"])
+        and not any(command.redirects for command in line.commands)
+    )
 
 
 def _for_doubt(line: CommandLine, family: Family) -> list[PermissionUpdate] | None:

@@ -92,6 +92,12 @@ class Draft:
         self.flags += ["--allowedTools", ",".join(tools)]
 
     def finished(self, name: str, theme: str) -> HostScript:
+        has_schema = "jsonSchema" in self.initialize or (
+            "--json-schema" in self.flags and theme in ("crossings", "combinations")
+        )
+        if has_schema:
+            # Without a valid output, 2.1.38 repeats its demand without end (CLI-512).
+            self.reply(self.tool("StructuredOutput", n=1))
         files = dict(self.files)
         if self.settings:
             files.setdefault("home/.claude/settings.json", json.dumps(self.settings))

@@ -34,6 +34,11 @@ EARLIER: tuple[tuple[str, str, str], ...] = (
     ("2026-11-17, seed 31415, scripts 0 to 59, new to the emulator", "58 of 60", "51 of 60"),
     ("2026-11-17, seed 31415, scripts 60 to 124, new to the emulator", "58 of 65", "61 of 65"),
     ("2026-11-17, seed 31415, scripts 125 to 209, new to the emulator", "83 of 85", "76 of 85"),
+    (
+        "2026-11-17, seed 7001 in pieces of 6 to 58 scripts, each before the corrections it led to",
+        "230 of 240",
+        "390 of 410",
+    ),
 )
 """Earlier comparisons: when and of what, and the equal scripts of 2.1.38 and 2.1.325.
 
@@ -77,7 +82,7 @@ def section(verdicts: Sequence[Verdict], seed: int, day: datetime.date) -> str:
         "",
         "The emulator compared with the real CLI of the same version: generated host scripts (see",
         "`tests/e2e/conversations`) are played to both under the same scripted model, and their lines are",
-        f"compared as skeletons. Run on {day} with seed {seed}.",
+        f"compared as skeletons. Run on {day} with seed {seed}: {_counts(verdicts)}.",
         "",
         _row(["scripts", *versions]),
         "|---|" + ":-:|" * len(versions),
@@ -94,6 +99,12 @@ def section(verdicts: Sequence[Verdict], seed: int, day: datetime.date) -> str:
     lines += ["", "Earlier comparisons:", "", _row(["scripts", "2.1.38", "2.1.325"])]
     lines += ["|---|:-:|:-:|", *(_row(row) for row in EARLIER)]
     return "\n".join([*lines, ""])
+
+
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    """How many scripts were compared on each version."""
+    numbers = Counter(verdict.version for verdict in verdicts)
+    return " and ".join(f"{count} scripts on {version}" for version, count in numbers.items())
 
 
 def _equal(verdicts: Sequence[Verdict], version: str, theme: str | None = None) -> str:

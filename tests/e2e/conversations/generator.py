@@ -3,6 +3,7 @@
 A script has one to three segments, the first of which is its theme, and decorations that apply to
 all of it: partial messages, replay, limits, modes. Every theme gets the same number of scripts.
 The last hundred of every 500 scripts are combinations: two or three themes in one conversation.
+The twenty before them are about flags of the command line.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tests.e2e.conversations import (
     agent_segments,
     crossing_segments,
     extension_segments,
+    flag_segments,
     hook_segments,
     rule_segments,
     segments,
@@ -147,6 +149,8 @@ COMBINED = (
 """Themes that only wait for results, so that a hook or rule of another one cannot hold them up."""
 COMBINATIONS = range(400, 500)
 """The numbers, modulo 500, of the scripts that are combinations."""
+FLAGGED = range(380, 400)
+"""The numbers, modulo 500, of the scripts about flags."""
 
 
 def combination(draft: Draft) -> None:
@@ -162,6 +166,8 @@ def combination(draft: Draft) -> None:
 def _theme(number: int) -> tuple[str, Segment]:
     if number % 500 in COMBINATIONS:
         return "combinations", combination
+    if number % 500 in FLAGGED:
+        return "flags", flag_segments.flags
     names = [name for name in THEMES for _ in range(WEIGHTS.get(name, 1))]
     name = names[number % len(names)]
     return name, THEMES[name]

@@ -26,7 +26,9 @@ class Known:
     has: str = ""
     """At least one changed line must match this."""
     script: str = ""
-    """The script, as JSON, must contain this."""
+    """The fields of the script must contain this expression."""
+    only_order: bool = False
+    """The two must have written the same lines, in another order."""
     versions: tuple[str, ...] = ("2.1.38", "2.1.325")
 
     def explains(self, verdict: Verdict) -> bool:
@@ -35,8 +37,17 @@ class Known:
             verdict.version in self.versions
             and all(re.fullmatch(self.only, line) for line in lines)
             and any(re.search(self.has, line) for line in lines)
-            and self.script in str(verdict.script.to_json())
+            and re.search(self.script, str(verdict.script.to_json()), re.DOTALL) is not None
+            and (not self.only_order or _same_lines(verdict.diff))
         )
+
+
+def _same_lines(diff: str) -> bool:
+    """Whether every line that one side lacks is written by it at another place."""
+    changed = [line for line in diff.splitlines() if line[:2] in ("- ", "+ ", "~ ")]
+    missing = sorted(line[2:] for line in changed if line.startswith("-"))
+    added = sorted(line[2:] for line in changed if line.startswith("+"))
+    return missing == added and not any(line.startswith("~") for line in changed)
 
 
 STREAM = r"[-+] stream_event/(content_block_(start|stop|delta)|message_(delta|stop))"
@@ -54,6 +65,7 @@ KNOWN: tuple[Known, ...] = (
         only=f"{STREAM}|{TOOL}",
         has="stream_event",
         versions=("2.1.325",),
+        only_order=True,
     ),
     Known(
         words="Tools or subagents that run side by side: the order of their lines depends on how long "
@@ -61,6 +73,7 @@ KNOWN: tuple[Known, ...] = (
         only=r"[-+] (user/tool_result|assistant/tool_use|control_request/can_use_tool|user/text"
         r"|system/task_\w+)",
         has="tool_result|tool_use|task_",
+        only_order=True,
     ),
     Known(
         words="The host wrote several lines together, or a line right after a result: they are read "
@@ -68,10 +81,13 @@ KNOWN: tuple[Known, ...] = (
         only=r"[-+] (command_lifecycle/\w+|control_response/\w+(/replay)?|user(/replay)?(/text)*"
         r"|system/init|system/session_state_changed/\w+)",
         has="command_lifecycle|control_response/success",
+        only_order=True,
     ),
     Known(
         words="Prompts written at once: how many of them become one turn depends on when they are read.",
-        only=ANY,
+        only=r"[-+] (command_lifecycle/\w+|system/(init|status)|result/\w+|user(/replay)?(/text)*"
+        r"|assistant/text|stream_event/\w+)|~ (result/\w+|assistant/text|system/init|user.*)|"
+        + PATH,
         has=r"command_lifecycle/|system/init|result/",
         script="and more",
     ),
@@ -89,16 +105,10 @@ KNOWN: tuple[Known, ...] = (
     Known(
         words="A subagent next to another one: the line of its tool use is written before the result of "
         "the other, and the CLI writes it after.",
-        only=rf"[-+] (assistant/tool_use|user/tool_result|user/text)|~ user/tool_result|{PATH}",
+        only=r"[-+] (assistant/tool_use|user/tool_result|user/text|system/task_\w+)",
         has="assistant/tool_use",
         script="AGENT-",
-    ),
-    Known(
-        words="2.1.38 answers `mcp_toggle` and `mcp_reconnect` of a server that the settings disable, "
-        "or that --strict-mcp-config leaves out, with success.",
-        only=r"[-+] control_response/\w+",
-        has="control_response/error",
-        versions=("2.1.38",),
+        only_order=True,
     ),
     Known(
         words="Rules: the permission policy that the emulator uses is stricter than the CLI in a few "
@@ -106,32 +116,51 @@ KNOWN: tuple[Known, ...] = (
         "denied.",
         only=rf"[-+] (control_(request|response)/\w+|user/tool_result|system/permission_denied)"
         rf"|~ (user/tool_result|result/success)|{PATH}",
-        has="can_use_tool|permission_denied|permission_decision",
+        has=r"^[-+] (control_request/can_use_tool|system/permission_denied)",
+    ),
+    Known(
+        words="A command that no shell can parse, such as `if`: 2.1.325 runs it under a rule for all of "
+        "Bash, and the permission policy asks.",
+        only=ANY,
+        script="'command': 'if'",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="--json-schema on 2.1.325 and a reply without text: whether the output is demanded again "
+        "after the demand for a visible text.",
+        only=r"[-+] (user/(text|tool_result)|assistant/\w+|result/success|command_lifecycle/\w+"
+        rf"|system/init)|~ .*|{PATH}",
+        script="--json-schema.*'type': 'thinking'",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="2.1.38: Write refuses a file that was not read, but in a later turn it writes the file.",
+        only=rf"~ user/tool_result|{PATH}",
+        has="structuredPatch",
+        script="'name': 'Write'",
+        versions=("2.1.38",),
+    ),
+    Known(
+        words="2.1.38: a message that ends with `max_tokens` and reaches the budget ends the turn at "
+        "once, and the emulator asks for the rest of the message.",
+        only=r"[-+] (stream_event/\w+|assistant/text|result/error_max_budget_usd)",
+        has="error_max_budget_usd",
+        script="'stop_reason': 'max_tokens'",
+        versions=("2.1.38",),
+    ),
+    Known(
+        words="A command that is interrupted after about three seconds: it is reported as a task if it "
+        "ran for three seconds before, so the speed of the machine decides.",
+        only=r"[-+] system/task_(started|notification)|~ system/task_started|" + PATH,
+        has="task_started",
+        script="sleep 30",
+        versions=("2.1.325",),
     ),
     Known(
         words="Plan mode on 2.1.325: how a call that the missing classifier would judge is refused.",
         only=r"[-+] system/(permission_denied|informational)",
         has="permission_denied",
         versions=("2.1.325",),
-    ),
-    Known(
-        words="A message marked `isSynthetic`: 2.1.325 does not replay it, and its result has an origin.",
-        only=ANY,
-        script="isSynthetic",
-        versions=("2.1.325",),
-    ),
-    Known(
-        words="The first `initialize` while a turn runs: 2.1.38 refuses it, and 2.1.325 lists its "
-        "background tasks.",
-        only=rf"[-+] (control_response/\w+|system/background_tasks_changed)|{PATH}",
-        script="initialize",
-    ),
-    Known(
-        words="2.1.38 with --json-schema and a model that never calls the tool: both repeat their demand "
-        "without end, and the comparison cuts them off at different points.",
-        only=ANY,
-        script="--json-schema",
-        versions=("2.1.38",),
     ),
     Known(
         words="A subagent that is interrupted while it waits for a permission: fields of its last lines.",
@@ -141,16 +170,19 @@ KNOWN: tuple[Known, ...] = (
         versions=("2.1.325",),
     ),
     Known(
-        words="A notice of a hook callback is written a line earlier or later, or not at all.",
-        only=r"[-+] system/(informational|notification)",
+        words="A notice of a hook callback is written a line earlier or later.",
+        only=r"[-+] (system/(informational|notification)|user/tool_result|stream_event/\w+)",
+        has="system/",
         script="hook",
         versions=("2.1.325",),
+        only_order=True,
     ),
     Known(
         words="Command hooks of two settings files run in parallel, and their outcomes are reported in "
         "the order in which they end.",
         only=r"[-+] system/(hook_\w+|notification)",
         has="hook_response",
+        only_order=True,
     ),
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.e2e.conversations.draft import Draft
 from tests.e2e.conversations.host_script import Data, HostScript
+from tests.e2e.conversations.measured_scripts import measured_scripts
 
 __all__ = ["named_scripts"]
 
@@ -29,7 +30,8 @@ def named_scripts() -> list[HostScript]:
         _failing_hooks, _hook_messages, _hooks_of_two_files, _structured_output, _tools, _servers,
         _commands, _interrupts, _subagents, _stop_reasons, _prompts,
     )  # fmt: skip
-    return [draft.finished(name, "named") for source in sources for name, draft in source()]
+    drafts = [draft.finished(name, "named") for source in sources for name, draft in source()]
+    return [*drafts, *measured_scripts()]
 
 
 def _draft(*flags: str, partial: bool = False) -> Draft:

@@ -38,7 +38,10 @@ class ControlReports:
     def handlers(self) -> dict[str, Callable[[str | None, Mapping[str, Any]], None]]:
         """Subtype -> handler."""
         reports: dict[str, Report] = {
-            "get_context_usage": lambda request: context_usage(self._parts.session),
+            "get_context_usage": lambda request: {
+                **context_usage(self._parts.session),
+                "mcpTools": self._mcp_tools(),
+            },
             "get_settings": self._settings,
             "list_models": lambda request: {"models": self._introduction.models()},
             "get_status": self._status,
@@ -67,6 +70,19 @@ class ControlReports:
             self._output.answer(request_id, report(request))
 
         return handler
+
+    def _mcp_tools(self) -> list[dict[str, Any]]:
+        """The tools of the servers by name; those that were used are loaded (CLI-1643)."""
+        used = self._parts.session.conversation.used_tools()
+        return [
+            {
+                "name": name,
+                "serverName": name.split("__")[1],
+                "tokens": 0,
+                "isLoaded": name in used,
+            }
+            for name in sorted(self._parts.mcp.tool_names())
+        ]
 
     def _plan(self, request: Mapping[str, Any]) -> dict[str, Any]:
         session = self._parts.session

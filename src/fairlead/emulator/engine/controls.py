@@ -6,6 +6,7 @@ it does not know (CLI-215); the new one answers all of them.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ from fairlead.emulator.protocol.introduction import Introduction
 from fairlead.emulator.protocol.output import Output
 from fairlead.emulator.state.cost import resolve_model
 from fairlead.emulator.state.effect_queue import EffectQueue
-from fairlead.emulator.state.effects import Rewind
+from fairlead.emulator.state.effects import FindPath, Rewind
 from fairlead.emulator.state.settings import merged
 from fairlead.emulator.turn.parts import TurnParts
 
@@ -122,9 +123,8 @@ class Controls:
         session = parts.session
         profile = session.profile
         pending = {"pending_permission_requests": self._host.pending("can_use_tool")}
-        is_repeated = session.is_initialized or (
-            session.results > 0 and not profile.can_initialize_again
-        )
+        # A prompt that came first counts as the initialization (CLI-1640).
+        is_repeated = session.is_initialized or session.turns_begun > 0
         if is_repeated and not session.profile.can_initialize_again:
             self._output.refuse(request_id, "Already initialized", extra_fields=pending)
             return
@@ -146,7 +146,7 @@ class Controls:
         self._output.answer_with(
             request_id, {**self._introduction.whole(self._output.state), **extra}, extra_fields
         )
-        if is_repeated or session.results:
+        if is_repeated:
             parts.tasks.list_all()
 
     def _interrupt(self, request_id: str | None, request: Mapping[str, Any]) -> None:
@@ -240,7 +240,26 @@ class Controls:
             text = "set_cwd: invalid request — path must be a non-empty string"
             self._output.refuse(request_id, text)
             return
-        self._output.refuse(request_id, "set_cwd: the emulator stays in its folder")
+        self._effects.spawn(self._move(request_id, request))
+
+    async def _move(self, request_id: str | None, request: Mapping[str, Any]) -> None:
+        """The answer about a new working directory, which needs trust first (CLI-1632)."""
+        cwd = self._parts.session.workspace.cwd
+        path = posixpath.normpath(posixpath.join(cwd, request["path"]))
+        kind: str | None = await self._effects.perform(lambda number: FindPath(number, path))
+        answer: dict[str, Any] = {"status": "needs_trust", "directory": path}
+        if kind is None:
+            text = f"Couldn't find a directory at {path}."
+            answer = {"status": "rejected", "reason": "not_found", "message": text}
+        elif kind == "file":
+            text = f"{path} is not a directory."
+            answer = {"status": "rejected", "reason": "not_a_directory", "message": text}
+        elif path == cwd:
+            answer = {"status": "ok", "cwd": cwd, "changed": False, "transcript_relocated": True}
+        elif request.get("trust_accepted") is True:
+            self._output.refuse(request_id, "set_cwd: the emulator stays in its folder")
+            return
+        self._output.answer(request_id, answer)
 
     def _add_directory(self, request_id: str | None, request: Mapping[str, Any]) -> None:
         if not isinstance(request.get("directory"), str):
@@ -366,9 +385,13 @@ class Controls:
             text = f"MCP server {name} is disabled: enable it (mcp_toggle) before reconnecting"
             self._output.refuse(request_id, text)
             return
+        if server is not None and server.is_sdk and profile.reconnects_enabled_only:
+            # The new version reconnects only programs and addresses (CLI-1633).
+            self._output.refuse(request_id, f"A server of the host cannot be reconnected: {name}")
+            return
         if await self._parts.mcp.reconnect(name):
-            server = self._parts.mcp.servers[name]
-            if server.status == "failed":
+            server = self._parts.mcp.servers.get(name)
+            if server is not None and server.status == "failed":
                 problem = server.error(with_code=not profile.hides_mcp_error_codes)
                 self._output.refuse(request_id, problem)
             else:
@@ -378,7 +401,10 @@ class Controls:
 
     def _mcp_toggle(self, request_id: str | None, request: Mapping[str, Any]) -> None:
         name = str(request.get("serverName"))
-        if self._parts.mcp.toggle(name, request.get("enabled") is True):
+        self._effects.spawn(self._toggled(request_id, name, request.get("enabled") is True))
+
+    async def _toggled(self, request_id: str | None, name: str, is_enabled: bool) -> None:
+        if await self._parts.mcp.toggle(name, is_enabled):
             self._output.answer(request_id)
         else:
             self._output.refuse(request_id, f"Server not found: {name}")

@@ -80,6 +80,7 @@ class Engine:
         hooks = Hooks(session, output, effects, host, tasks)
         mcp = McpClient(session, effects, host, setup.servers)
         mcp.problems = [dict(p) for p in setup.server_problems]
+        mcp.unused_servers = setup.unused_servers
         permissions = Permissions(
             session,
             output,
@@ -228,6 +229,9 @@ class Engine:
                 message.get("client_composed") is True
                 and self.session.profile.honors_client_composed
             ),
+            is_synthetic=(
+                message.get("isSynthetic") is True and self.session.profile.honors_synthetic_marks
+            ),
         )
         if self._inbox.is_repeated(prompt):
             self._drop_repeated(prompt)
@@ -280,6 +284,7 @@ class Engine:
         if not isinstance(request, dict):
             self._die("Error: Missing request on control_request")
             return
+        self._report_idle_now()
         request_id = message.get("request_id")
         self._controls.answer(request_id if isinstance(request_id, str) else None, request)
 
@@ -300,12 +305,13 @@ class Engine:
     def _begin(self, prompts: tuple[Prompt, ...]) -> None:
         self._transcript.queue("dequeue")
         self.session.prompt_id = self.session.new_id()
+        self.session.turns_begun += 1
         self._report_idle_now()
         self._output.state_changed("running")
         self._turn = Turn(self._parts, self._slash, prompts)
         self.session.turn_uuids = self._turn.figures.uuids
-        if not self.session.profile.changes_model_at_once:
-            self.session.turn_model = self.session.model
+        at_once = self.session.profile.changes_model_at_once
+        self.session.turn_model = None if at_once else self.session.model
         if not (self.mcp.is_connecting and self.session.profile.reports_lifecycle):
             self._turn.report_started()
         self._turn_job = self._effects.spawn(self._turn.run())
@@ -336,7 +342,7 @@ class Engine:
         self.maybe_exit()
 
     def _report_idle_now(self) -> None:
-        """A prompt came before the report: the CLI reports that it is idle, then that it runs."""
+        """A prompt or request came before the report: it is written before they are handled."""
         if self._idle_report is not None:
             self._idle_report.stop()
             self._idle_report = None

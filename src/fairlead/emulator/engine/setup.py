@@ -25,6 +25,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     path_context: PathContext
     servers: Mapping[str, Server] = field(default_factory=dict)
     server_problems: tuple[Mapping[str, Any], ...] = ()
+    unused_servers: frozenset[str] = frozenset()
+    """Servers of `.mcp.json` that a setting or flag leaves out."""
     history: tuple[dict[str, Any], ...] = ()
     """Messages of the session that is resumed."""
     seen: frozenset[str] = frozenset()

@@ -36,6 +36,8 @@ class McpClient:
         self._host = ask
         self.servers: dict[str, Server] = dict(servers)
         self.problems: list[dict[str, Any]] = []
+        self.unused_servers: frozenset[str] = frozenset()
+        """Servers of the project that a setting or flag leaves out."""
         self._calls: dict[str, tuple[Server, int, OpenRequest]] = {}
         """Tool use id -> the open call."""
         self._has_prompted = False
@@ -430,7 +432,12 @@ class McpClient:
     async def set_servers(self, configs: Mapping[str, Any]) -> dict[str, Any]:
         """Replace the servers that were set before."""
         # Servers of the command line stay (CLI-1618).
-        before = [name for name, server in self.servers.items() if server.was_added]
+        drops_named = not self._session.profile.manages_configured_servers_only
+        before = [
+            name
+            for name, server in self.servers.items()
+            if server.was_added or (server.is_late and drops_named)
+        ]
         removed = [name for name in before if name not in configs]
         added = [name for name in configs if name not in self.servers]
         for name in removed:
@@ -452,12 +459,15 @@ class McpClient:
         """Connect again; False if there is no such server."""
         server = self._manageable(name)
         if server is None:
-            return False
-        server.work = []
+            return self._is_accepted(name)
         server.is_enabled = True
+        await self._start_again(server)
+        return True
+
+    async def _start_again(self, server: Server) -> None:
+        server.work = []
         self._start(server)
         await _over(server.work[0])
-        return True
 
     def _manageable(self, name: str) -> Server | None:
         """A server that can be reconnected, enabled and disabled.
@@ -470,12 +480,22 @@ class McpClient:
             return server
         return None if server.is_late or server.was_added else server
 
-    def toggle(self, name: str, enabled: bool) -> bool:
+    def _is_accepted(self, name: str) -> bool:
+        """Whether the old version answers with success although it does nothing (CLI-1637)."""
+        accepts = self._session.profile.manages_configured_servers_only
+        return accepts and name in self.unused_servers
+
+    async def toggle(self, name: str, enabled: bool) -> bool:
         """Enable or disable a server; False if there is no such server."""
         server = self._manageable(name)
         if server is None:
-            return False
+            return self._is_accepted(name)
+        connects = enabled and not server.is_enabled
         server.is_enabled = enabled
+        if server.is_sdk:
+            self.servers[name] = self.servers.pop(name)  # listed last from now on (CLI-1638)
+        if connects:
+            await self._start_again(server)
         return True
 
 

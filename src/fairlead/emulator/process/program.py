@@ -205,6 +205,8 @@ class Program:
                 return lambda: self._servers.call(effect.name, effect.method, effect.params)
             case fx.ReadFile(_, path):
                 return _now(lambda: _read_text(path))
+            case fx.FindPath(_, path):
+                return _now(lambda: _kind_of(path))
             case fx.Rewind():
                 checkpoints = self._tool_runner.checkpoints
                 return _now(lambda: checkpoints.rewind(effect.prompt, dry_run=effect.dry_run))
@@ -242,6 +244,12 @@ def _read_text(path: str) -> str | None:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def _kind_of(path: str) -> str | None:
+    if os.path.isdir(path):
+        return "folder"
+    return "file" if os.path.exists(path) else None
 
 
 def _suggest(cwd: str, query: str) -> list[str]:

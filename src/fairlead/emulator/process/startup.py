@@ -17,6 +17,7 @@ from typing import Any
 
 from fairlead.emulator.engine.setup import Setup
 from fairlead.emulator.mcp.server import Server
+from fairlead.emulator.process.flag_values import agents_of, refused_value, schema_of
 from fairlead.emulator.process.project_files import customs, read_book, read_settings, sources
 from fairlead.emulator.process.session_files import Past, SessionFiles
 from fairlead.emulator.process.tool_menu import offered
@@ -56,16 +57,18 @@ def prepare(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup:
         raise NoStart(code=1, stderr=f"{problem}\n") from None
     _answer_at_once(argv, arguments, profile)
     workspace = _workspace(environ, cwd)
+    refusal = refused_value(arguments, workspace.cwd, profile)
+    if refusal is not None:
+        raise NoStart(code=refusal[0], stderr=refusal[1])
     _refuse_root(arguments, workspace)
     settings = read_settings(arguments, workspace)
     disabled = settings.get("disabledMcpjsonServers")
-    servers, problems = _servers(
-        arguments,
-        workspace,
-        profile,
-        with_project="project" in used,
-        disabled=disabled if isinstance(disabled, list) else (),
-    )
+    project_servers = _project_servers(workspace, profile) if "project" in used else {}
+    left_out = set(disabled) if isinstance(disabled, list) else set()
+    if arguments.has("--strict-mcp-config"):
+        left_out |= set(project_servers)
+    used_servers = {n: c for n, c in project_servers.items() if n not in left_out}
+    servers, problems = _servers(arguments, workspace, profile, used_servers)
     past = _past(arguments, workspace, profile)
     session = _session(arguments, workspace, profile, settings, past)
     forgets = arguments.has("--fork-session") and profile.forks_forget_prompts
@@ -80,6 +83,7 @@ def prepare(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> Setup:
         path_context=_path_context(workspace, profile),
         servers=servers,
         server_problems=tuple(problems),
+        unused_servers=frozenset(project_servers) - frozenset(used_servers),
         history=past.messages if past else (),
         seen=past.uuids if past and not forgets else frozenset(),
         parent=past.last_uuid if past else None,
@@ -149,9 +153,7 @@ def _servers(
     arguments: Arguments,
     workspace: Workspace,
     profile: Profile,
-    *,
-    with_project: bool,
-    disabled: Sequence[Any],
+    project_servers: Mapping[str, Any],
 ) -> tuple[dict[str, Server], list[dict[str, Any]]]:
     servers: dict[str, Server] = {}
     problems: list[dict[str, Any]] = []
@@ -161,12 +163,7 @@ def _servers(
         flagged = _config(config, workspace, profile)
         entries += [(n, c, "dynamic") for n, c in flagged.items()]
         inline |= set(flagged) if config.lstrip().startswith("{") else set()
-    if with_project and not arguments.has("--strict-mcp-config"):
-        project = Path(workspace.cwd, ".mcp.json")
-        if project.exists():
-            text = project.read_text(encoding="utf-8")
-            configs = _config(text, workspace, profile)
-            entries += [(n, c, "project") for n, c in configs.items() if n not in disabled]
+    entries += [(n, c, "project") for n, c in project_servers.items()]
     if profile.lists_project_first:
         entries.sort(key=lambda entry: entry[2] != "project")
     for name, config, scope in entries:
@@ -180,6 +177,12 @@ def _servers(
         was_set = scope == "dynamic" and name in inline
         servers[name] = Server(name=name, config=config, scope=scope, was_set=was_set)
     return servers, problems
+
+
+def _project_servers(workspace: Workspace, profile: Profile) -> dict[str, Any]:
+    """The servers that `.mcp.json` names."""
+    path = Path(workspace.cwd, ".mcp.json")
+    return _config(path.read_text("utf-8"), workspace, profile) if path.exists() else {}
 
 
 def _config(config: str, workspace: Workspace, profile: Profile) -> dict[str, Any]:
@@ -265,8 +268,6 @@ def _session(
     permissions = settings.get("permissions")
     default = permissions.get("defaultMode") if isinstance(permissions, dict) else None
     mode_name = {"manual": "default", "delegate": "default"}.get(mode or "", mode)
-    schema = arguments.one("--json-schema")
-    agents = arguments.one("--agents")
     own = customs(arguments, workspace, profile)
     return Session(
         profile=profile,
@@ -285,8 +286,13 @@ def _session(
         custom_skills=own.skills,
         hidden_skills=own.hidden,
         custom_about=own.about,
-        agents={**own.agents, **(json.loads(agents) if agents else {})},
-        structured_schema=json.loads(schema) if schema else None,
+        agents={**own.agents, **agents_of(arguments)},
+        structured_schema=schema_of(arguments),
+        flag_directories=tuple(
+            folder
+            for folder in arguments.many("--add-dir")
+            if os.path.isdir(os.path.join(workspace.cwd, folder))
+        ),
         started_at=time.time(),
         allows_bypass=allows or mode_name == "bypassPermissions",
     )

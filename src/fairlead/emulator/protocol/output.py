@@ -54,9 +54,12 @@ class Output:
     def mode_changed(self) -> None:
         self.status(None, permissionMode=self._session.mode)
 
-    def state_changed(self, state: str) -> None:
-        """Write the state of the session, if the environment enables it (CLI-525)."""
-        if state == self.state:
+    def state_changed(self, state: str, *, repeats: bool = False) -> None:
+        """Write the state of the session, if the environment enables it (CLI-525).
+
+        `repeats` to write it also if the session is in that state already.
+        """
+        if state == self.state and not repeats:
             return
         self.state = state
         if self.reports_state:
@@ -112,6 +115,8 @@ class Output:
         }
         if not s.mode:
             del line["permissionMode"]
+        if betas := s.arguments.many("--betas"):
+            line["betas"] = list(betas)
         if s.profile.details_init:
             line |= self._init_details(uuids, problems)
         line.setdefault("fast_mode_state", "off")
@@ -126,7 +131,7 @@ class Output:
             "product_feedback_disabled": True,
             "memory_paths": {"auto": f"{s.workspace.projects}/memory/"},
             "original_cwd": s.workspace.cwd,
-            "additional_directories": [*s.arguments.many("--add-dir"), *s.added_directories],
+            "additional_directories": [*s.flag_directories, *s.added_directories],
             "messaging_socket_path": f"{s.workspace.tmp}/cc-socks/{s.workspace.pid}.sock",
             **s.fast_mode,
             "per_turn_effort_active": any(m.name == s.model for m in catalogue.models),

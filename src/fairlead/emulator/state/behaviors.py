@@ -28,6 +28,8 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """A prompt with priority `now` aborts the running turn (CLI-520)."""
     honors_should_query: bool = True
     """A prompt with `shouldQuery: false` is added without calling the model."""
+    honors_synthetic_marks: bool = True
+    """A prompt marked `isSynthetic` is not replayed, and its result has an origin (CLI-1639)."""
     answers_added_requests: bool = True
     """The control requests that were added later are answered (CLI-1205)."""
     can_cancel_queued: bool = True
@@ -52,6 +54,9 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """A command is listed with its aliases and whether it is built in."""
     details_models: bool = True
     """A model is listed with what it supports."""
+
+    checks_json: bool = True
+    """`--agents` and `--json-schema` must be JSON objects; else others are ignored (CLI-1646)."""
 
     # Lines
     details_init: bool = True
@@ -128,6 +133,8 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """After a reply that a classifier stopped, the model is called once more."""
     resumes_cut_replies: bool = True
     """A reply that broke off after a complete block is continued; else it is requested again."""
+    falls_back: bool = True
+    """`--fallback-model` answers after three overloads or for a missing model (CLI-1642)."""
     judges_whole_replies: bool = True
     """A reply that was refused or too long is reported after its end; else before."""
     continues_silently_at_limit: bool = True
@@ -231,6 +238,8 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """The message that exceeds the budget is streamed to its end (CLI-1625)."""
 
     # Tools
+    knows_kill_shell: bool = True
+    """KillShell is another name of TaskStop (CLI-1649)."""
     offers_tools_by_name: bool = True
     """Glob, Grep and the Task tools are offered when a flag names them (CLI-1008)."""
     checks_fewer_inputs: bool = True
@@ -265,8 +274,10 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """Bash has one stream for stdout and stderr (CLI-1005)."""
     knows_git_diff: bool = True
     """`git diff` that exits with 1 reports a difference and has not failed (CLI-1014)."""
-    kills_at_timeout: bool = True
-    """Bash kills a command at its timeout; else it goes to the background (CLI-1006)."""
+    reports_timeout_in_background: bool = True
+    """The result of a command that went to the background at its timeout names the timeout."""
+    kills_sleep_at_timeout: bool = True
+    """Bash kills a command that begins with `sleep` at its timeout (CLI-1006)."""
     reports_empty_output: bool = True
     """Bash reports that a command wrote nothing."""
     saved_output_has_own_id: bool = True

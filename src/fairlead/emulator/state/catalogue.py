@@ -47,6 +47,12 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     output_styles: tuple[str, ...]
     models: tuple[Model, ...]
     """The first is the default."""
+    other_prices: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Part of the name of a model that is not listed -> dollars per million tokens."""
+    unknown_price: tuple[float, float]
+    """Dollars per million tokens of any other model (CLI-1636)."""
+    model_aliases: dict[str, str] = field(default_factory=dict)
+    """Other names of models -> the alias of the model that answers."""
 
 
 _HINTS = {
@@ -83,6 +89,9 @@ OLD = Catalogue(
               title="Haiku 4.5", dollars_per_million=(1, 5), context_window=200_000,
               max_output=64_000),
     ),
+    other_prices={"3-5-haiku": (0.8, 4), "opus-4-1": (15, 75)},
+    unknown_price=(3, 15),
+    model_aliases={"opusplan": "sonnet"},
 )  # fmt: skip
 """2.1.38"""
 
@@ -143,5 +152,8 @@ NEW = Catalogue(
         Model(alias="haiku", name="claude-haiku-5-5", display_name="Haiku", title="Haiku 5.5",
               dollars_per_million=(1, 5), context_window=200_000, max_output=64_000),
     ),
+    other_prices={"3-5-haiku": (0.8, 4), "sonnet-4-6": (3, 15)},
+    unknown_price=(4, 20),
+    model_aliases={"opusplan": "sonnet", "claude-opus-4-1-20250805": "opus"},
 )  # fmt: skip
 """2.1.325"""

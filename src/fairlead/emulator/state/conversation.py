@@ -106,6 +106,16 @@ class Conversation(Struct, kw_only=True):
         else:
             self.messages.append({"role": "assistant", "id": message_id, "content": [dict(block)]})
 
+    def used_tools(self, *, before_last_message: bool = False) -> set[str]:
+        """The names of the tools that the model used."""
+        replies = [message for message in self.messages if message["role"] == "assistant"]
+        return {
+            block["name"]
+            for reply in (replies[:-1] if before_last_message else replies)
+            for block in reply["content"]
+            if block["type"] == "tool_use"
+        }
+
     def ask(self, cwd: str) -> Ask:
         """The next request, with all results that came since the last one."""
         request = Ask(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from fairlead.emulator.state.catalogue import Model
 from fairlead.emulator.state.profile import Profile
@@ -33,6 +33,7 @@ def resolve_model(profile: Profile, requested: str | None) -> str:
     """The full name for an alias; an unknown name is used unchanged."""
     if not requested or requested == "default":
         return profile.default_model.name
+    requested = profile.catalogue.model_aliases.get(requested, requested)
     for model in profile.catalogue.models:
         if requested in (model.alias, f"{model.alias}[1m]", model.name):
             return model.name
@@ -40,8 +41,14 @@ def resolve_model(profile: Profile, requested: str | None) -> str:
 
 
 def model_of(profile: Profile, name: str) -> Model:
-    """The entry of a model; an unknown model costs as much as the default."""
-    return next((m for m in profile.catalogue.models if m.name == name), profile.default_model)
+    """The entry of a model; one that is not listed is like the default, at its own price."""
+    catalogue = profile.catalogue
+    listed = next((model for model in catalogue.models if model.name == name), None)
+    if listed is not None:
+        return listed
+    prices = (price for part, price in catalogue.other_prices.items() if part in name)
+    price = next(prices, catalogue.unknown_price)
+    return structs.replace(profile.default_model, name=name, dollars_per_million=price)
 
 
 class ModelUse(Struct):

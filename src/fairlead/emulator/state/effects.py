@@ -22,6 +22,7 @@ __all__ = [
     "Drop",
     "Effect",
     "Exit",
+    "FindPath",
     "ReadFile",
     "Rewind",
     "RunHook",
@@ -156,6 +157,13 @@ class Rewind(Struct, frozen=True, kw_only=True):
     dry_run: bool
 
 
+class FindPath(Struct, frozen=True):
+    """Answered with what is at a path: `folder`, `file`, or None."""
+
+    number: int
+    path: str
+
+
 class Suggest(Struct, frozen=True):
     """Answered with the files of the project whose names contain a text."""
 
@@ -185,6 +193,7 @@ Effect = (
     | CallServer
     | Disconnect
     | ReadFile
+    | FindPath
     | Suggest
     | Rewind
 )

@@ -26,6 +26,13 @@ class Prompt(Struct, frozen=True, kw_only=True):
     """The client composed it: a leading slash is plain text and runs no command."""
     origin: Mapping[str, Any] | None = None
     """Set for a turn that the CLI starts by itself."""
+    is_synthetic: bool = False
+    """The host marked it as not written by the user (CLI-1639)."""
+
+    @property
+    def reported_origin(self) -> Mapping[str, Any] | None:
+        """The origin as results and replays name it."""
+        return {"kind": "unclassified"} if self.is_synthetic else self.origin
 
     @property
     def text(self) -> str:
@@ -103,10 +110,10 @@ class Inbox:
         if not self._waiting:
             return ()
         first = self._waiting.popleft()
-        if not self._merges or first.is_slash or first.origin is not None:
+        if not self._merges or first.is_slash or first.reported_origin is not None:
             return (first,)
         taken = [first]
-        while self._waiting and not self._waiting[0].is_slash and not self._waiting[0].origin:
+        while self._waiting and _merges(self._waiting[0]):
             taken.append(self._waiting.popleft())
         return tuple(taken)
 
@@ -135,6 +142,10 @@ class Inbox:
         uuids = self.uuids()
         self._waiting.clear()
         return uuids
+
+
+def _merges(prompt: Prompt) -> bool:
+    return not prompt.is_slash and prompt.reported_origin is None
 
 
 def _folds(prompt: Prompt) -> bool:

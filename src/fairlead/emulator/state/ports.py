@@ -48,7 +48,7 @@ class Output(Protocol):
 
     def mode_changed(self) -> None: ...
 
-    def state_changed(self, state: str) -> None: ...
+    def state_changed(self, state: str, *, repeats: bool = False) -> None: ...
 
     def lifecycle(self, command_uuid: str | None, state: str) -> None: ...
 
@@ -104,6 +104,9 @@ class Ask(Protocol):
 
     def forget(self, open_request: OpenRequest) -> None:
         """Stop waiting for a request without a line."""
+
+    def pending(self, subtype: str) -> list[dict[str, Any]]:
+        """The open requests of a subtype, as they were sent."""
 
 
 class Turns(Protocol):

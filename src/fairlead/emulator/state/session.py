@@ -99,7 +99,11 @@ class Session(Struct, kw_only=True):
     allows_bypass: bool = False
     conversation: Conversation = field(default_factory=Conversation)
     """The main conversation."""
+    flag_directories: tuple[str, ...] = ()
+    """The folders of `--add-dir` that exist."""
     prompt_id: str = ""
+    turns_begun: int = 0
+    """Turns of this process."""
     """The id of the running turn's prompt; hooks get it."""
     turn_uuids: list[str] = field(default_factory=list)
     """The uuids of the prompts of the running turn."""

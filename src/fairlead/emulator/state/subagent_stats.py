@@ -19,6 +19,8 @@ class SubagentStats(Struct):
     completed: int = 0
     killed: int = 0
     failed: int = 0
+    tools: set[str] = field(default_factory=set)
+    """The names of the tools that subagents have used."""
 
     def started(self, kind: str, requested: bool | None, *, background: bool) -> None:
         """One more."""

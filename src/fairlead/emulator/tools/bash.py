@@ -93,17 +93,25 @@ class Bash:
             async with asyncio.timeout(seconds):
                 code = await command.finished()
         except TimeoutError:
-            if context.profile.kills_at_timeout:
+            if context.profile.kills_sleep_at_timeout and _only_waits(input["command"]):
                 await command.end()
                 return failed(f"Exit code 143\nCommand timed out after {seconds:g}s")
-            # The old version moves a slow command to the background (rec 2.1.38/tools_bash).
-            return self._send_back(command, session_id, described)
+            # A slow command is moved to the background (CLI-1006).
+            limit = seconds if context.profile.reports_timeout_in_background else None
+            return self._send_back(command, session_id, described, timed_out_after=limit)
         except asyncio.CancelledError:
             await command.end()
             raise
         return self._outcome_of(input["command"], *command.output, code, session_id, tool_use_id)
 
-    def _send_back(self, command: RunningCommand, session_id: str, described: str) -> Outcome:
+    def _send_back(
+        self,
+        command: RunningCommand,
+        session_id: str,
+        described: str,
+        *,
+        timed_out_after: float | None = None,
+    ) -> Outcome:
         profile = self._context.profile
         task_id = "b" + secrets.token_hex(4 if profile.long_task_ids else 3)
         folder = Path(self._context.workspace.tasks(session_id, self._context.profile))
@@ -122,6 +130,9 @@ class Bash:
                 "To check interim output, use Read on that file path."
             )
         result = {**_result(""), "backgroundTaskId": task_id}
+        if timed_out_after is not None:
+            text = f"Command did not complete within its {timed_out_after:g}s timeout. {text}"
+            result["timedOutAfterMs"] = round(timed_out_after * 1000)
         start = TaskStart(task_id=task_id, output_file=str(output))
         return Outcome(content=text, result=result, says_error_flag=True, task=start)
 
@@ -199,6 +210,11 @@ class Bash:
         if profile.reports_saved_output:
             result |= {"persistedOutputPath": str(saved), "persistedOutputSize": size}
         return Outcome(content=content, result=result, says_error_flag=True)
+
+
+def _only_waits(command: str) -> bool:
+    """Whether a command begins with `sleep`: then it is not worth a place in the background."""
+    return command.split()[:1] == ["sleep"]
 
 
 def _is_silent(command: str) -> bool:

@@ -43,6 +43,8 @@ class Task(Struct, kw_only=True):
     subagent_type: str = ""
     prompt: str = ""
     command: str = ""
+    parent_task_id: str | None = None
+    """The subagent whose command it is."""
     job: Job[Any] | None = None
 
     def listed(self) -> dict[str, Any]:
@@ -111,6 +113,8 @@ class BackgroundTasks:
         fields["task_type"] = task.kind
         if task.subagent_type:
             fields["prompt"] = task.prompt
+        if task.parent_task_id is not None:
+            fields |= {"owned_by_subagent": True, "parent_task_id": task.parent_task_id}
         self._output.system("task_started", **fields)
 
     def progress(self, task: Task, tool: str, described: str, uses: int, tokens: int) -> None:
@@ -215,8 +219,20 @@ class BackgroundTasks:
             output_file=start.output_file,
             command=str(use.input.get("command", "")),
         )
-        self.announce(task)
+        shown = self._foreground.pop(use.id, None)
+        if shown is None:
+            self.announce(task)
+        else:
+            self._move(task, shown)
         task.job = self._effects.spawn(self._watch(task))
+
+    def _move(self, task: Task, shown: Task) -> None:
+        """A command that was reported in the foreground goes to the background (CLI-1645)."""
+        task.run_id = shown.run_id
+        self._running[task.task_id] = task
+        self.list_all()
+        mark = {"task_id": task.task_id, "run_id": task.run_id}
+        self._output.system("task_updated", **mark, patch={"is_backgrounded": True})
 
     async def _watch(self, task: Task) -> None:
         try:
@@ -247,6 +263,7 @@ class BackgroundTasks:
             kind="local_bash",
             output_file="",
             is_backgrounded=False,
+            parent_task_id=None if conversation.is_main else conversation.id,
         )
         self._foreground[use.id] = task
         self.announce(task)
@@ -287,6 +304,10 @@ class BackgroundTasks:
                 output_file="",
                 summary=task.description,
             )
+
+    def has(self, task_id: str) -> bool:
+        """Whether a task with this id runs."""
+        return task_id in self._running
 
     def stop(self, task_id: str) -> bool:
         """Stop a task; False if no task has this id."""

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from fairlead.emulator.script.player import Played, Wait
 from fairlead.emulator.state.conversation import Conversation
-from fairlead.emulator.state.cost import TurnUse, plan_model
+from fairlead.emulator.state.cost import TurnUse, plan_model, resolve_model
 from fairlead.emulator.state.scheduler import Interrupted
 from fairlead.emulator.turn.parts import TurnParts
 from fairlead.emulator.turn.tool_inputs import check_input
@@ -24,6 +24,8 @@ from fairlead.model_api.replies import Failure, Reply, stream_events, whole_mess
 __all__ = ["ModelCall", "ReceivedReply", "report_requesting"]
 
 MOST_RETRIES = 10
+MOST_OVERLOADS = 3
+"""After so many overloads the fallback model answers."""
 FIRST_RETRY_S = 0.5
 TOOL_STEPS = 4
 """Steps that a tool needs to be refused or to ask for permission."""
@@ -125,6 +127,8 @@ class ModelCall:
         self._has_started = not announces
         self._has_tools = False
         self._estimated_tokens = 0
+        self._overloads = 0
+        self._has_fallen_back = False
         self._usage: dict[str, Any] = {}
 
     @property
@@ -175,11 +179,14 @@ class ModelCall:
         profile = self._parts.session.profile
         # 2.1.38 retries an overload even if the server forbids it (rec 2.1.38/err_529).
         heeds = profile.reports_retries or failure.status != 529
+        self._overloads += failure.status == 529
+        if self._overloads == MOST_OVERLOADS and self._falls_back("overloaded"):
+            return True
         if heeds and failure.headers.get("x-should-retry") == "false":
             return False
         if failure.status == 404:
             self._received.was_streamed = False
-            return attempt == 1
+            return attempt == 1 or self._falls_back("model_not_found")
         if failure.status == 400:
             return profile.retries_bad_request and attempt == 1
         retries = failure.status in (401, 408, 409, 429) or failure.status >= 500
@@ -187,6 +194,24 @@ class ModelCall:
             return False
         delay = float(failure.headers.get("retry-after", FIRST_RETRY_S * 2 ** (attempt - 1)))
         await self._retry(attempt, delay, failure.status, _retry_error(failure.status))
+        return True
+
+    def _falls_back(self, trigger: str) -> bool:
+        """Continue the turn with the model of `--fallback-model`, once (CLI-1642)."""
+        session = self._parts.session
+        requested = session.arguments.one("--fallback-model")
+        if requested is None or self._has_fallen_back or not session.profile.falls_back:
+            return False
+        self._has_fallen_back = True
+        self._received.was_streamed = True
+        original, session.turn_model = self._model, resolve_model(session.profile, requested)
+        self._parts.output.system(
+            "model_fallback",
+            trigger=trigger,
+            original_model=original,
+            fallback_model=session.turn_model,
+            content=f"Switched to {session.turn_model}.",
+        )
         return True
 
     async def _retry(self, attempt: int, delay: float, status: int | None, error: str) -> None:
@@ -253,7 +278,10 @@ class ModelCall:
                 await self._event(event, message_id, reply)
                 if is_delta:
                     self._pieces += 1
-                await self._let_others_work()
+                # The input of a tool takes a subagent no longer than a short text.
+                is_input = is_delta and event["delta"]["type"] == "input_json_delta"
+                if self._conversation.is_main or not is_input:
+                    await self._let_others_work()
         except Interrupted:
             self._abort(message_id, started)
             raise

@@ -67,7 +67,12 @@ class TurnParts(Struct, frozen=True, kw_only=True):
         hidden = (*self.session.profile.catalogue.skills, *self.session.hidden_skills)
         if name == "Skill" and skill in hidden:
             return f"Skill {skill} cannot be used with Skill tool due to disable-model-invocation"
-        known = name in offered or (name == "Agent" and "Task" in offered)
+        if name == "Skill" and isinstance(skill, str) and skill not in self.session.custom_commands:
+            return f"Unknown skill: {skill}"
+        aliases = {"Agent": "Task"}
+        if self.session.profile.knows_kill_shell:
+            aliases["KillShell"] = "TaskStop"
+        known = name in offered or aliases.get(name) in offered
         if known and not self._is_hidden(name):
             return None
         return f"Error: No such tool available: {name}"

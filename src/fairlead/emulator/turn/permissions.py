@@ -20,14 +20,21 @@ from fairlead.emulator.state.scheduler import Interrupted, Job, Pending
 from fairlead.emulator.state.session import Session
 from fairlead.emulator.turn.hook_calls import Hooks
 from fairlead.emulator.turn.use import Use
-from fairlead.emulator.turn.verdict import Meta, Verdict, leaves_it_open, verdict_of
+from fairlead.emulator.turn.verdict import (
+    NOT_CHECKED,
+    Meta,
+    Verdict,
+    is_exact,
+    leaves_it_open,
+    verdict_of,
+)
 from fairlead.permissions.model.modes import Mode, parse_mode
 from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.policy import check
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
 from fairlead.permissions.rules.paths import PathContext
-from fairlead.permissions.rules.tools import INTERACTIVE
+from fairlead.permissions.rules.tools import INTERACTIVE, READERS
 from fairlead.permissions.rules.updates import apply_update, read_update, scope_of
 from fairlead.permissions.suggestions import suggestions
 from fairlead.wire.updates import DESTINATIONS, AddDirectories, SetMode, UnknownUpdate
@@ -107,6 +114,11 @@ class Permissions:
         decision = check(call, book, place)
         if decision.behavior is Behavior.ALLOW and decision.reason is not Reason.MODE:
             decision = self._by_exact_rule(call, decision)
+        has_classifier = place.family.classifier_in_plan and not place.classifier
+        judges = has_classifier and mode in (Mode.PLAN, Mode.AUTO)
+        if judges and _is_read_outside(call, decision):
+            # These modes read everywhere, unless a rule asks (CLI-1634).
+            decision = replace(decision, behavior=Behavior.ALLOW, reason=Reason.MODE)
         unanswered = decision.behavior is Behavior.ASK and call.tool not in INTERACTIVE
         if automatic and unanswered:
             decision = Decision(
@@ -150,8 +162,8 @@ class Permissions:
     def _by_exact_rule(self, call: ToolCall, decision: Decision) -> Decision:
         """A rule for exactly this command is reported before any other (rec 2.1.325/rules)."""
         for entry in self.book.of_behavior(Behavior.ALLOW):
-            same = entry.rule.content == call.text("command")
-            if call.tool == "Bash" and entry.rule.tool == "Bash" and same:
+            same = entry.rule.tool == "Bash" and is_exact(entry.rule, call)
+            if call.tool == "Bash" and same:
                 return replace(decision, reason=Reason.RULE, rule=entry)
         return decision
 
@@ -165,11 +177,12 @@ class Permissions:
             await use.passes(events)
             use.result_events = 1 if verdict.is_unreadable and use.is_edit else events + 2
             return self._deny(use, verdict)
-        await use.passes(
-            min(use.preparation, 2)
-            if use.name == "Bash" and verdict.reason_type in (None, "rule")
-            else use.preparation
-        )
+        events = use.preparation
+        if use.name == "Bash":
+            # A path, a rule or an expansion is found before the command as a whole is judged.
+            is_early = verdict.reason_type in (None, "rule") or verdict.reason == NOT_CHECKED
+            events = 2 if is_early else 3
+        await use.passes(events)
         return await self._ask(use, verdict)
 
     def _deny(self, use: Use, verdict: Verdict) -> Ruling:
@@ -188,7 +201,7 @@ class Permissions:
             typed = {"decision_reason_type": verdict.reason_type} if verdict.reason_type else {}
             self._output.system(
                 "permission_denied",
-                tool_name=use.name,
+                tool_name=use.hook_name(profile),
                 tool_use_id=use.id,
                 **typed,
                 **verdict.extra,
@@ -214,16 +227,28 @@ class Permissions:
             decided = await self._hook(use, offered)
             if decided is not None:
                 return decided
-        self._output.state_changed("requires_action")
+        self._output.state_changed("requires_action", repeats=True)
         open_request = self._host.ask("can_use_tool", **request)
         reminder = self._effects.spawn(self._remind(name))
         try:
             if hooked and in_parallel:
-                return await self._race(use, open_request, offered)
-            return await self._answer(use, open_request)
-        finally:
+                ruling = await self._race(use, open_request, offered)
+            else:
+                ruling = await self._answer(use, open_request)
+        except Interrupted:
             reminder.stop()
-            self._output.state_changed("running")
+            self._report_running()
+            # All requests of the message are over before the first result is written.
+            await self._effects.yield_now()
+            raise
+        reminder.stop()
+        self._report_running()
+        return ruling
+
+    def _report_running(self) -> None:
+        """The last open request is over: report it for each request (CLI-1631)."""
+        if not self._host.pending("can_use_tool"):
+            self._output.state_changed("running", repeats=True)
 
     async def _remind(self, name: str) -> None:
         """Run Notification hooks for a request that stays open (measured on 2.1.325)."""
@@ -406,6 +431,12 @@ class Permissions:
     def _update(self, updates: Any) -> None:
         if isinstance(updates, list) and updates:
             self.apply_updates(updates)
+
+
+def _is_read_outside(call: ToolCall, decision: Decision) -> bool:
+    """Whether a call asks because it reads a file outside of the working directories."""
+    asks = decision.behavior is Behavior.ASK and decision.reason is Reason.WORKING_DIRECTORY
+    return asks and call.tool in READERS
 
 
 def _are_known(updates: Any) -> bool:

@@ -124,7 +124,7 @@ class _Talk:
     async def stop_task(
         self, use: Use, conversation: Conversation, figures: TurnFigures
     ) -> Outcome:
-        task_id = str(use.input.get("task_id") or use.input.get("shell_id") or "")
+        task_id = use.task_id
         if not self._parts.tasks.stop(task_id):
             return failed(f"No task found with ID: {task_id}")
         text = f"Successfully stopped task: {task_id}"

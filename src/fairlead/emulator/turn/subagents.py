@@ -46,6 +46,8 @@ class _Run(Struct, kw_only=True):
     """The names of all its tool uses."""
     unavailable: list[str] = field(default_factory=list)
     """The names of those that it does not have."""
+    known_tools: frozenset[str] = frozenset()
+    """The tools that were used in the session before it was started."""
     early: dict[str, tuple[Use, Job[None]]] = field(default_factory=dict)
     """Id -> a use that was started before its line was written."""
     text: str = ""
@@ -146,7 +148,14 @@ class Subagents:
             prompt=prompt,
         )
         own = TurnFigures(denials=figures.denials)
-        return _Run(conversation=conversation, task=task, figures=own, started_at=session.now())
+        known = session.conversation.used_tools(before_last_message=True)
+        return _Run(
+            conversation=conversation,
+            task=task,
+            figures=own,
+            started_at=session.now(),
+            known_tools=frozenset(known | session.subagents.tools),
+        )
 
     def _model(self, kind: str) -> str | None:
         """The model of an agent that names one."""
@@ -183,7 +192,10 @@ class Subagents:
         for _ in range(MOST_REQUESTS):
             uses: list[dict[str, Any]] = []
             received = await ModelCall(
-                self._parts, run.conversation, on_tool=uses.append, on_announce=self._announcer(run)
+                self._parts,
+                run.conversation,
+                on_tool=self._taker(run, uses),
+                on_announce=self._announcer(run),
             ).listen()
             run.text = received.text or run.text
             self._count(run, received)
@@ -215,6 +227,19 @@ class Subagents:
                     await self._parts.effects.yield_now()
 
         return announce
+
+    def _taker(self, run: _Run, uses: list[dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
+        """Collects the uses of a message; a tool that is missing is reported at once."""
+        parts = self._parts
+
+        def take(block: dict[str, Any]) -> None:
+            uses.append(block)
+            missing = parts.unavailable(block["name"], block["input"], run.conversation)
+            if missing is not None and block["id"] not in run.early:
+                use = _use_of(block, run.conversation)
+                run.early[use.id] = (use, self._start(run, use))
+
+        return take
 
     def _count(self, run: _Run, received: ReceivedReply) -> None:
         run.figures.use = TurnUse()
@@ -313,16 +338,19 @@ class Subagents:
             content = [*listing, {"type": "text", "text": tail}]
             return Outcome(content=content, result={**start, "content": listing, **common})
         names = [name for name in dict.fromkeys(run.tools) if name not in run.unavailable]
+        # Tools that were used before need no note (CLI-1635).
+        is_noted = bool(set(names) - run.known_tools)
+        self._parts.session.subagents.tools |= set(names)
         note = {"type": "text", "text": f"tools used: {', '.join(names)}\n"}
         used: dict[str, Any] = {"toolsUsed": names} if names else {}
         result = {
             **start,
             "agentType": run.task.subagent_type,
             **used,
-            "harnessNoteCount": 1,
+            "harnessNoteCount": int(is_noted),
             "harnessTailCount": 0,
             "harnessSectionHash": run.conversation.id,
-            "content": [note, *listing] if names else listing,
+            "content": [note, *listing] if is_noted else listing,
             "resolvedModel": run.conversation.model or self._parts.session.model,
             **common,
             **({"toolStats": _stats(run.tools)} if run.tools else {}),
@@ -338,7 +366,7 @@ def _use_of(block: Mapping[str, Any], conversation: Conversation) -> Use:
 def _tools(value: Any) -> tuple[str, ...] | None:
     """The tools that the definition of an agent lists, as a list or with commas."""
     if isinstance(value, str):
-        value = [name.strip() for name in value.split(",")]
+        value = [name.strip("\"' ") for name in value.strip("[]").split(",")]
     if not isinstance(value, list) or "*" in value:
         return None
     return tuple(str(name) for name in value)

@@ -126,6 +126,10 @@ class UseRunner:
         if misfit is not None:
             await use.passes(1)
             return misfit
+        stops = use.name in ("TaskStop", "KillShell") and profile.knows_kill_shell
+        if stops and not parts.tasks.has(use.task_id):
+            await use.passes(1)
+            return unusable(f"No task found with ID: {use.task_id}")
         checks = use.name in CHECKED and not (profile.read_is_checked_late and use.name == "Read")
         # A rule that forbids the file is checked before the file itself.
         if checks and not (use.is_edit and parts.permissions.judge(use.call).is_unreadable):
@@ -255,9 +259,10 @@ class UseRunner:
             raise
         finally:
             watch.stop()
-        parts.tasks.foreground_ended(use, "failed" if outcome.is_error else "completed")
         if outcome.task is not None:
             parts.tasks.command_started(outcome.task, use, self._conversation)
+        else:
+            parts.tasks.foreground_ended(use, "failed" if outcome.is_error else "completed")
         return outcome
 
     async def _after(self, outcome: Outcome) -> None:
@@ -284,13 +289,16 @@ class UseRunner:
     def _interrupted(self) -> Outcome:
         """The result of a use that an interrupt stopped (CLI-203)."""
         use, profile = self._use, self._parts.session.profile
-        self._meta = None
+        meta, self._meta = self._meta, None
         if self._figures.is_preempted and not (use.has_started or self._is_in_hook):
             # A prompt with the priority `now` came first (CLI-1629).
             self._kind = "permission-rule"
             self._meta = {"decision": "reject", "source": "user_abort"}
             self._deny_quietly()
             return failed("Tool permission request aborted")
+        if self._figures.is_preempted and use.name.startswith("mcp__") and use.has_started:
+            self._kind, self._meta = "interrupted", meta
+            return failed("The tool call was interrupted.")
         if profile.rejects_interrupted_tools:
             self._kind = "user-rejected"
             if not (use.has_started or self._is_in_hook):

@@ -70,7 +70,7 @@ class Turn:
         """A prompt with priority "now" replaces this turn (CLI-520)."""
         self.figures = TurnFigures(started_at=parts.session.now())
         self.figures.uuids = [p.uuid for p in self._prompts if p.uuid]
-        self.figures.origin = self._first.origin
+        self.figures.origin = self._first.reported_origin
         self._limits = OutputLimits(parts, self.figures, self._stop_refused_uses)
 
     def report_started(self) -> None:
@@ -277,7 +277,7 @@ class Turn:
     def _echo(self) -> None:
         """Replay the prompts when the model begins to answer (CLI-517)."""
         parts = self._parts
-        if self._prompts and parts.session.replays and self._first.origin is None:
+        if self._prompts and parts.session.replays and self._first.reported_origin is None:
             content = self._typed or content_of(self._prompts)
             parts.output.user(content, isReplay=True, uuid=self._first.uuid)
         self._prompts = ()
@@ -368,7 +368,13 @@ class Turn:
                 parts.session.conversation, prompt.content, None, uuid=prompt.uuid
             )
             if parts.session.replays:
-                parts.output.user(prompt.content, isReplay=True, uuid=prompt.uuid)
+                parts.output.user(
+                    prompt.content,
+                    isReplay=True,
+                    uuid=prompt.uuid,
+                    isSynthetic=prompt.is_synthetic or None,
+                    origin=prompt.reported_origin,
+                )
         for prompt in folded:
             if prompt.uuid:
                 parts.output.lifecycle(prompt.uuid, "started")
@@ -384,7 +390,8 @@ class Turn:
         demand = self._wants_structure() or self._wants_text(received)
         if demand is not None:
             self._echo()  # a reply without text has not replayed the prompt
-            self._synthetic(demand)
+            for _ in range(self._demands()):
+                self._synthetic(demand)
             return None
         fields: dict[str, Any] = {"stop_hook_active": self._hook_blocks > 0}
         if parts.session.profile.stop_hook_input_has_message:
@@ -453,6 +460,11 @@ class Turn:
             return f"Stop hook feedback:\n{demand}"
         self._hook_blocks += 1
         return f"[structured-output-enforce] {demand}" if self._hook_blocks == 1 else None
+
+    def _demands(self) -> int:
+        """How often a demand is written: the old version repeats it for each turn (CLI-1648)."""
+        session = self._parts.session
+        return 1 if session.profile.asks_once_for_structure else max(1, session.turns_begun)
 
     def _wants_text(self, received: ReceivedReply) -> str | None:
         """The request for visible output, once, after a reply without text."""

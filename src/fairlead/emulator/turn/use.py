@@ -84,6 +84,11 @@ class Use(Struct, kw_only=True):
         return PREPARATION.get(self.name, 1 if self.name.startswith("mcp__") else 0)
 
     @property
+    def task_id(self) -> str:
+        """The task that TaskStop is to stop."""
+        return str(self.input.get("task_id") or self.input.get("shell_id") or "")
+
+    @property
     def is_edit(self) -> bool:
         return self.name in ("Write", "Edit", "NotebookEdit")
 

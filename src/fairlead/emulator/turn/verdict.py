@@ -16,6 +16,7 @@ from fairlead.emulator.state.profile import Profile
 from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.rules.book import SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
+from fairlead.permissions.rules.rule import Rule
 from fairlead.permissions.rules.tools import EDITORS, INTERACTIVE, READERS
 from fairlead.permissions.shell.command_paths import EDIT_COMMANDS, command_paths
 from fairlead.permissions.shell.commands import parse_command
@@ -24,6 +25,7 @@ __all__ = ["Meta", "Verdict", "leaves_it_open", "verdict_of"]
 
 Meta = dict[str, Any]
 
+NOT_CHECKED = "A nested command in this command can't be checked before it runs"
 NO_CLASSIFIER = (
     "Auto mode is unavailable: its safety check does not run for this session, "
     "so {tool} was not run. Finish what needs no check, and say what is left."
@@ -93,7 +95,7 @@ def _allowed(decision: Decision, call: ToolCall, *, bypasses: bool) -> Verdict:
     reason_type: str | None
     source = "config"
     if decision.reason is Reason.RULE and decision.rule is not None:
-        exact = call.tool == "Bash" and decision.rule.rule.content == call.text("command")
+        exact = call.tool == "Bash" and is_exact(decision.rule.rule, call)
         if decision.rule.whole_tool or exact or call.tool != "Bash":
             reason_type, source = "rule", _source(decision)
         else:
@@ -107,6 +109,12 @@ def _allowed(decision: Decision, call: ToolCall, *, bypasses: bool) -> Verdict:
     else:
         reason_type = None
     return Verdict(behavior=Behavior.ALLOW, reason_type=reason_type, source=source)
+
+
+def is_exact(rule: Rule, call: ToolCall) -> bool:
+    """Whether a rule is for exactly this command; `ls:*` is one for `ls` (CLI-1641)."""
+    command = call.text("command")
+    return rule.content in (command, f"{command}:*")
 
 
 def _source(decision: Decision) -> str:
@@ -135,7 +143,8 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
             message=f"Permission to use {call.tool} has been denied because the mode is dontAsk.",
         )
     by_user = _source(decision) != "config"
-    if call.tool in READERS or (
+    covers_tool = decision.rule is not None and decision.rule.whole_tool
+    if (call.tool in READERS and not covers_tool) or (
         call.tool in EDITORS
         and decision.rule is not None
         and (decision.rule.rule.tool == "Read" or decision.rule.rule.content is not None)
@@ -148,7 +157,7 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
             is_unreadable=True,
         )
     whole = decision.rule is not None and (
-        decision.rule.whole_tool or decision.rule.rule.content == call.text("command")
+        decision.rule.whole_tool or is_exact(decision.rule.rule, call)
     )
     text = f" with command {call.text('command')}" if call.tool == "Bash" else ""
     return Verdict(
@@ -203,7 +212,7 @@ def _why_bash(
     decision: Decision, call: ToolCall, cwd: str
 ) -> tuple[str | None, str | None, dict[str, Any]]:
     if decision.reason is Reason.NOT_UNDERSTOOD:
-        return "other", "A nested command in this command can't be checked before it runs", {}
+        return "other", NOT_CHECKED, {}
     path = _stopped_by(decision, call, cwd)
     if path is not None and not _has_several_writers(call.text("command")):
         return None, None, {"blocked_path": path}
