@@ -296,3 +296,13 @@ def test_P105_a_pipeline_that_writes_a_file_asks_in_2_1_38(command: str) -> None
 def test_P94_in_2_1_38_a_copy_of_another_stream_is_not_certain() -> None:
     assert says("pwd 3>&1", at=place(CLASSIC)) is MAY_ASK
     assert says("pwd 2>&1", at=place(CLASSIC)) is ALLOW
+
+
+def test_P106_a_line_that_ends_with_an_operator_is_not_certain_in_2_1_38() -> None:
+    assert says("true &&\nls src", at=place(CLASSIC)) is MAY_ASK
+    assert says("true && ls src", at=place(CLASSIC)) is ALLOW
+
+
+def test_P107_a_docker_command_with_a_path_asks() -> None:
+    assert says("docker logs ~/x") is says("docker inspect a/b") is ASK
+    assert says("docker logs web-1") is ALLOW

@@ -32,6 +32,7 @@ _HOME = re.compile(r"~(?:/[\w./-]*)?")
 _ODD_CONTINUATION = re.compile(
     r"(?:^|[^ \t])[ \t]*\\\n(?![ \t]*[\w./'\"-])|(?<![ \t])\\\n|^\s*\\\n"
 )
+_OPEN_LINE = re.compile(r"[&|][ \t]*\n")
 _REDIRECTS = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<"))
 _OLD_REDIRECTS = frozenset((">", ">>", ">&", "<"))
 _TESTING = frozenset(("[", "[[", "]", "]]", "!", "==", "=~", "<", ">"))
@@ -107,6 +108,8 @@ def _is_plain_directory(path: str, place: PathContext) -> bool:
 def _about_line(line: CommandLine, family: Family) -> str | None:
     if _ODD_CONTINUATION.search(line.text):
         return "a backslash joins two lines at an unusual place"
+    if family.plain_words_only and _OPEN_LINE.search(line.text):
+        return "a line ends with an operator"
     for command in line.commands:
         problem = _about_command(command, family)
         if problem:

@@ -69,6 +69,7 @@ _QUOTED_WORD = re.compile(r"[\w./:,@=+~-]*|'[^']*'|\"[^\"$`\\]*\"", re.ASCII)
 _SED_SCRIPT = re.compile(r"\d+(?:,\d+)?p(?:;\d+(?:,\d+)?p)*")
 _JQ_FILTER = re.compile(r"[A-Za-z0-9_.\[\], |\"()-]*")
 _JQ_WORDS = re.compile(r"\b(?:env|input|inputs|include|import|debug|stderr|halt|getpath)\b")
+_CONTAINER = re.compile(r"[\w.:-]+")
 _UNIQ_OPTION = re.compile(r"-[a-zA-Z]+|--[a-zA-Z-]+(?:=\S+)?")
 _TEST_OPERATORS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _TEST_UNSUPPORTED = frozenset(("-v", "-R", "-a", "-o", "-t", "(", ")", "--"))
@@ -180,6 +181,8 @@ def _has_known_options(name: str, arguments: list[str], family: Family) -> bool:
         options = table.get(" ".join((name, *arguments[:length])))
         if options is not None and len(arguments) >= length:
             rest = arguments[length:]
+            if name == "docker" and not all(map(_CONTAINER.fullmatch, rest)):
+                return False
             return options.fit(rest, name) and all(map(_is_literal, rest))
     return False
 
