@@ -21,11 +21,11 @@ from typing import Any
 from fairlead.fleet.bus.bus import BusError
 from fairlead.fleet.bus.memory_bus import MemoryBroker
 from fairlead.fleet.gateway.mirrors import Mirrors
-from fairlead.fleet.gateway.names import split_name
 from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.gateway.nodes_watch import NodesWatch
 from fairlead.fleet.gateway.terminals import FleetTerminals
 from fairlead.fleet.protocol import subjects
+from fairlead.fleet.protocol.names import split_name
 from fairlead.fleet.protocol.people import Person, encode_person
 from fairlead.fleet.workers.worker_api import WorkerApi
 from fairlead.fleet.workers.worker_directory import WorkerDirectory

@@ -19,9 +19,9 @@ from msgspec import structs
 from fairlead.fleet.gateway.documents import joined, note_started
 from fairlead.fleet.gateway.intent_routes import Routed, routed, sparse
 from fairlead.fleet.gateway.mirrors import Mirrors
-from fairlead.fleet.gateway.names import split_name
 from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.protocol.envelopes import DoAsk, LastIntentAsk
+from fairlead.fleet.protocol.names import split_name
 from fairlead.fleet.workers.worker_directory import WorkerDirectory
 from fairlead.server.intents.registry import Registry
 from fairlead.server.protocol.intents import (
