@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import stat
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.now = 0.0
         self.applied = 0
+        self.while_applying: Callable[[], Awaitable[None]] | None = None
         self.announced: list[tuple[str, bool]] = []
         self.audited: list[str] = []
         bus, key = MemoryBroker().connect(), NodeKey()
@@ -49,6 +51,8 @@ class Desk:
 
     async def _apply(self) -> None:
         self.applied += 1
+        if self.while_applying is not None:
+            await self.while_applying()
 
     async def _audit(self, action: str, details: dict[str, Any], owner: str | None) -> None:
         self.audited.append(action)
@@ -77,6 +81,22 @@ async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: P
     assert desk.audited == ["node_asked", "node_allowed"]
     assert Roster(tmp_path / "nodes.json").find("laptop").public == key.public
     assert stat.S_IMODE((tmp_path / "nodes.json").stat().st_mode) == 0o600
+
+
+async def test_N17_a_machine_that_asks_while_it_is_admitted_still_waits(tmp_path: Path) -> None:
+    desk, key = Desk(tmp_path), NodeKey()
+    enrolment = desk.enrolment
+    _, ticket = await enrolment.ask(await enrolment.invite(), key.public, "laptop", "")
+    states: list[str] = []
+
+    async def ask_again() -> None:
+        states.append((await enrolment.admission(ticket)).state)
+        assert await enrolment.waiting() == (), "no second owner can answer"
+
+    desk.while_applying = ask_again
+    await enrolment.answer(key.id, "owner", allow=True)
+    assert states == ["waiting"]
+    assert (await enrolment.admission(ticket)).state == "allowed"
 
 
 async def test_N17_a_code_works_once_and_for_ten_minutes(tmp_path: Path) -> None:

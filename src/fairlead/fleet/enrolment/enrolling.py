@@ -75,7 +75,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     expires: float
     """By the clock, because gateways share it."""
     state: str = "waiting"
-    """Or `allowed`, or `refused`."""
+    """Or `answering` while an owner's answer is carried out, then `allowed` or `refused`."""
     signer: str = ""
     """Of a gateway: the key with which it will sign."""
 
@@ -190,7 +190,8 @@ class Enrolment:
         if found is None:
             raise Refusal("not_authenticated", "This request to join has expired. Join again.")
         if found.state != "allowed":
-            return Admission(state=found.state, node=found.id)
+            state = "refused" if found.state == "refused" else "waiting"
+            return Admission(state=state, node=found.id)
         return Admission(
             state="allowed",
             node=found.id,
@@ -208,10 +209,12 @@ class Enrolment:
         if found is None or entry is None:
             raise Refusal("not_found", "This request to join has expired.")
         state = "allowed" if allow else "refused"
+        claimed = msgspec.json.encode(replace(found, state="answering"))
         value = msgspec.json.encode(replace(found, state=state))
         with _available():
             try:
-                revision = await self._bucket.update(entry.key, b"{}", entry.revision)
+                # The machine asks for its admission meanwhile, and must still find its request.
+                revision = await self._bucket.update(entry.key, claimed, entry.revision)
             except Conflict:
                 raise Refusal("not_found", "Another owner has answered this request.") from None
             try:
@@ -287,7 +290,7 @@ def _action(waiting: Waiting, state: str) -> str:
 
 
 def _printable(name: str) -> str:
-    return "".join(letter for letter in name.strip() if letter.isprintable())[:NAME_CHARS]
+    return "".join(character for character in name.strip() if character.isprintable())[:NAME_CHARS]
 
 
 def _details(waiting: Waiting) -> dict[str, Any]:
