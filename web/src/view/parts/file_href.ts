@@ -2,9 +2,9 @@
 import { fileAddress } from "../../core/file_links.ts";
 import { below, inApp } from "../base_path.ts";
 
-/** The session whose conversation the page shows; undefined on other pages, such as an exported one. */
+/** The session whose conversation the page shows or plays back; undefined on other pages, such as an exported one. */
 function openSession(): string | undefined {
-  return /^\/s\/([\w-]+)$/.exec(inApp(globalThis.location?.pathname ?? ""))?.[1];
+  return /^\/s\/([\w-]+)(?:\/play)?$/.exec(inApp(globalThis.location?.pathname ?? ""))?.[1];
 }
 
 /** Whether the page can lead to files. */
