@@ -46,7 +46,9 @@ async def test_N30_a_request_is_listed_and_answered(served: ServedByWorkers) -> 
         [{"ask": {"id": "r1", "tool": "Bash", "input": {"command": "ls"}}}, {"wait": 1}]
     )
     pending = await client.pending(session)
-    (row,) = served.service.registry.lobby.section("inbox")
+    lobby = served.service.registry.lobby
+    await until(lambda: lobby.section("inbox") != [])  # A document of its own, beside the session.
+    (row,) = lobby.section("inbox")
     assert (row.session, row.node) == (session, "")
     answer = await client.intend(
         "decide",
