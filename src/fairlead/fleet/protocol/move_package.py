@@ -2,8 +2,8 @@
 
 A package consists of parts: a line of JSON that names the part and its size, and its content. The
 first part is the manifest, and the last one is an empty `end`, so that a package that is cut off is
-noticed. Everything in a package was written by another machine, which may be hostile: whoever unpacks
-it checks every name.
+noticed. Another machine, which may be hostile, wrote everything in a package, so the machine that
+unpacks it checks every name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Answers the gateways about moves: the question `move`, and two HTTP routes for packages.
 
 The routes are only reachable over the bus, below `/fleet`, which no gateway passes on from a browser.
-Whoever begins a move or sends a package must be an owner on this machine. The steps that only end
-what an owner began need no role, so that any gateway can complete a move after another one died.
+The device that begins a move or sends a package must have the owner role on this machine. The steps
+that only complete or cancel such a move need no role, so that any gateway can complete a move after
+another gateway has died.
 """
 
 from __future__ import annotations
