@@ -3,7 +3,7 @@ import { mount } from "svelte";
 import "./view/exported/fonts.css";
 import "./view/tokens.css";
 import "./view/base.css";
-import type { Transcript } from "./core/documents.ts";
+import type { Transcript } from "./core/connection/documents.ts";
 import ExportedPage from "./view/exported/ExportedPage.svelte";
 
 const target = document.getElementById("app");

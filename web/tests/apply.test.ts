@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { apply, Mismatch, type Sections } from "../src/core/apply.ts";
+import { apply, Mismatch, type Sections } from "../src/core/connection/apply.ts";
 import type { Change } from "../src/protocol/changes.ts";
 
 const golden = fileURLToPath(new URL("../../tests/golden/transcript/", import.meta.url));

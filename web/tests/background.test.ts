@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { backgroundTasks, endOf } from "../src/core/background.ts";
-import { grouped } from "../src/core/sessions.ts";
-import { shownStatus } from "../src/core/status.ts";
+import { backgroundTasks, endOf } from "../src/core/conversation/background.ts";
+import { grouped } from "../src/core/sessions/sessions.ts";
+import { shownStatus } from "../src/core/sessions/status.ts";
 import { liveness } from "../src/view/panel/liveness.ts";
 import type { SessionRow } from "../src/protocol/lobby.ts";
 import type { Background, Status } from "../src/protocol/transcript.ts";

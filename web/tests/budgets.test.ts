@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { alertFor, nameOf, wordsOf } from "../src/core/budgets.ts";
-import { ALL_ON, minuteOf, timeOf, withKind } from "../src/core/push.ts";
+import { alertFor, nameOf, wordsOf } from "../src/core/settings/budgets.ts";
+import { ALL_ON, minuteOf, timeOf, withKind } from "../src/core/settings/push.ts";
 import type { BudgetAlert } from "../src/protocol/lobby.ts";
 import { answeredSessions } from "../src/view/decisions/alerts/notification.ts";
 

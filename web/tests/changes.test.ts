@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { lineTotals, treeRows, type ChangedFile } from "../src/core/changes.ts";
+import { lineTotals, treeRows, type ChangedFile } from "../src/core/workbench/changes.ts";
 import { editedFiles, lastTurn } from "../src/view/changes/edited_files.ts";
 import { pathOf, routeOf, sessionOf } from "../src/core/routes.ts";
 import type { Item } from "../src/protocol/transcript.ts";

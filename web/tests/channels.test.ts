@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { aboutChannel, type Channel } from "../src/core/channels.ts";
-import { ALL_ON } from "../src/core/push.ts";
+import { aboutChannel, type Channel } from "../src/core/settings/channels.ts";
+import { ALL_ON } from "../src/core/settings/push.ts";
 
 const channel: Channel = { id: "a", name: "Phone", service: "ntfy", address: "ntfy://…", settings: ALL_ON, last_sent: null, problem: "", retry_at: null };
 const moment = (at: number): string => `at ${at}`;

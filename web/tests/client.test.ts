@@ -1,6 +1,6 @@
 /** A client over sockets that come and go: nothing lost, nothing doubled. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { Client, type Known } from "../src/core/client.ts";
+import { Client, type Known } from "../src/core/connection/client.ts";
 import type { Intent } from "../src/protocol/intents.ts";
 import type { FromServer, IntentResult, Problem, SnapshotMessage, Welcome } from "../src/protocol/messages.ts";
 import { TestWorld } from "./world.ts";
@@ -254,6 +254,21 @@ describe("documents", () => {
     world.frame();
     expect(client.known.missing.get("x")).toBe("no such thing");
     expect(problems).toEqual([]);
+  });
+
+  test("that cannot be shown now are opened again, with the server's reason meanwhile", () => {
+    client.look("x");
+    world.socket.say({ type: "error", code: "unavailable", message: "laptop is away", document: "x", details: {} });
+    world.frame();
+    expect(client.known.awaited?.get("x")).toBe("laptop is away");
+    expect(problems).toEqual([]);
+    const opened = () => world.socket.of("open").filter((one) => one.document === "x").length;
+    const before = opened();
+    world.pass(2);
+    expect(opened()).toBe(before + 1);
+    world.socket.say({ ...snapshot(1, "there"), document: "x" });
+    world.frame();
+    expect(client.known.awaited?.get("x")).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Known } from "../src/core/client.ts";
-import { keptState, shownLobby, shownState, withCopies } from "../src/core/copies.ts";
-import type { Followed } from "../src/core/documents.ts";
+import type { Known } from "../src/core/connection/client.ts";
+import { keptState, shownLobby, shownState, withCopies } from "../src/core/connection/copies.ts";
+import type { Followed } from "../src/core/connection/documents.ts";
 import type { Lobby } from "../src/protocol/lobby.ts";
 
 const document = (items: readonly object[], first = 0): Followed => ({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Drafts } from "../src/core/drafts.ts";
-import type { TextStore, World } from "../src/core/world.ts";
+import { Drafts } from "../src/core/conversation/drafts.ts";
+import type { TextStore, World } from "../src/core/connection/world.ts";
 
 /** Drafts on a clock that stands still, and what the server was told. */
 function drafts(): { drafts: Drafts; told: string[]; ring: () => void } {

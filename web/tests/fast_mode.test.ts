@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fastMode } from "../src/core/fast_mode.ts";
+import { fastMode } from "../src/core/conversation/fast_mode.ts";
 import type { Session } from "../src/protocol/transcript.ts";
 import snapshot from "../../tests/golden/transcript/empty.snapshot.json" with { type: "json" };
 

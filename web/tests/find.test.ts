@@ -1,6 +1,6 @@
 /** Finding words in a conversation, and what is read aloud of it. */
 import { expect, test } from "vitest";
-import { finding, lengthSearchedInPart, stepped } from "../src/core/find.ts";
+import { finding, lengthSearchedInPart, stepped } from "../src/core/conversation/find.ts";
 import type { Item } from "../src/protocol/transcript.ts";
 import { spoken } from "../src/view/transcript/spoken.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SessionRow } from "../src/protocol/lobby.ts";
-import { bySession, readQuestion, searchPath, writeQuestion, type Hit } from "../src/core/findings.ts";
+import { bySession, readQuestion, searchPath, writeQuestion, type Hit } from "../src/core/sessions/findings.ts";
 
 const hit = (session: string, item: string, part: Partial<Hit> = {}): Hit => ({
   session, item, kind: "answer", at: 5, project: "/ship", snippet: [], ...part,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { helpOf } from "../src/core/help.ts";
+import { helpOf } from "../src/core/settings/help.ts";
 import type { Session } from "../src/protocol/transcript.ts";
 import snapshot from "../../tests/golden/transcript/empty.snapshot.json" with { type: "json" };
 

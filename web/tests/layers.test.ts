@@ -13,6 +13,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // A page of its own, in a frame without access to the app.
   diagram: ["diagram"],
 };
+/** About 20 files: a newcomer reads the list of a folder at a glance. */
+const MOST_FILES = 22;
 const WITH_PACKAGES = ["view", "diagram"];
 
 function imports(file: string): readonly string[] {
@@ -28,6 +30,12 @@ test.each(files.filter((file) => file.includes("/")))("%s imports only what lies
     const to = relative(source, resolve(source, dirname(file), name)).split("/")[0];
     expect(ALLOWED[layer]).toContain(to);
   }
+});
+
+test("no folder is too long to read", () => {
+  const sizes = new Map<string, number>();
+  for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+  expect([...sizes].filter(([, size]) => size > MOST_FILES)).toEqual([]);
 });
 
 test("no type is switched off", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fullest, levelOf, limitName, passed, stopWords, windowsOf } from "../src/core/limits.ts";
+import { fullest, levelOf, limitName, passed, stopWords, windowsOf } from "../src/core/settings/limits.ts";
 import type { LimitRow } from "../src/protocol/lobby.ts";
 
 const row = (part: Partial<LimitRow> = {}): LimitRow => ({ account: "", kind: "five_hour", utilization: 0.5, resets_at: 5_000, status: "allowed", at: 1, ...part });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gist, joined, pretty, type LogLine } from "../src/core/log_lines.ts";
+import { gist, joined, pretty, type LogLine } from "../src/core/conversation/log_lines.ts";
 
 const line = (seq: number, text = "{}"): LogLine => ({ seq, at: 0, direction: "out", kind: "assistant", size: text.length, text, cut: false });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { awayMachine, diskUse, foldersOn, machineChoices, machineState, onMachine, shownMachine } from "../src/core/machines.ts";
+import { awayMachine, diskUse, foldersOn, machineChoices, machineState, onMachine, shownMachine } from "../src/core/sessions/machines.ts";
 import { bytes } from "../src/core/time.ts";
 import type { NodeRow, SessionRow } from "../src/protocol/lobby.ts";
 

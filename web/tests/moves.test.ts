@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canCancel, countFiles, hasEnded, moveProgress, moveStep, moveTargets, type Move } from "../src/core/moves.ts";
+import { canCancel, countFiles, hasEnded, moveProgress, moveStep, moveTargets, type Move } from "../src/core/sessions/moves.ts";
 import type { NodeRow } from "../src/protocol/lobby.ts";
 
 const machine = (part: Partial<NodeRow>): NodeRow => ({ id: "a", name: "desktop", state: "here", since: 0, draining: false, problem: null, ...part }) as NodeRow;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { firstPieces } from "../src/core/pieces.ts";
+import { firstPieces } from "../src/core/conversation/pieces.ts";
 
 test("the pieces are the text, each of bounded length and ending with a line where it can", () => {
   const text = Array.from({ length: 400 }, (_, line) => `line ${line} ${"x".repeat(line % 37)}`).join("\n");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extended, type Frame, nextApproval, NO_FILM, pauseAfter, stepped } from "../src/core/playback.ts";
+import { extended, type Frame, nextApproval, NO_FILM, pauseAfter, stepped } from "../src/core/conversation/playback.ts";
 
 const frame = (seq: number, kind: Frame["kind"], at = seq): Frame => ({ seq, at, kind, changes: [{ op: "add", to: "items", row: { id: `i${seq}` } }] as unknown as Frame["changes"] });
 const film = extended(extended(NO_FILM, { snapshot: { items: [] }, frames: [frame(1, "message"), frame(2, "part")], last: 2, done: false }), {

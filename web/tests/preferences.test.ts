@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULTS, readPreferences } from "../src/core/preferences.ts";
+import { DEFAULTS, readPreferences } from "../src/core/settings/preferences.ts";
 
 test("what was kept comes back", () => {
   const kept = { ...DEFAULTS, theme: "dark", sound: true, keys: { new: "B" }, newSession: { cwd: "/x", model: "opus", mode: "plan", effort: "high" } };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { profileChoices, profileLabel, shownProfile, variablesIn } from "../src/core/profiles.ts";
+import { profileChoices, profileLabel, shownProfile, variablesIn } from "../src/core/settings/profiles.ts";
 
 const profiles = [{ name: "work", label: "Acme Inc." }, { name: "side", label: "" }];
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { draftsOf, drawnUnder, rangeName, stateOf, type ReviewComment } from "../src/core/comments.ts";
-import { fileAddress, namedFile, pathsIn } from "../src/core/file_links.ts";
-import { editorAddress, foldersOf, isEditorTemplate, projectRows, projectTree } from "../src/core/project_tree.ts";
+import { draftsOf, drawnUnder, rangeName, stateOf, type ReviewComment } from "../src/core/workbench/comments.ts";
+import { fileAddress, namedFile, pathsIn } from "../src/core/conversation/file_links.ts";
+import { editorAddress, foldersOf, isEditorTemplate, projectRows, projectTree } from "../src/core/workbench/project_tree.ts";
 import { fileId } from "../src/view/changes/file_ids.ts";
 import { codeOf, lineBlocks } from "../src/view/review/line_blocks.ts";
 import { hunksBetween } from "../src/view/tools/diff/diff_model.ts";

@@ -1,9 +1,9 @@
 /** Rows that are laid out again and again are those that are laid out at once, and stay themselves. */
 import { describe, expect, test } from "vitest";
-import { apply, type Sections } from "../src/core/apply.ts";
-import type { Transcript } from "../src/core/documents.ts";
-import type { Waiting } from "../src/core/outbox.ts";
-import { layOut, Layout, type Laid } from "../src/core/rows.ts";
+import { apply, type Sections } from "../src/core/connection/apply.ts";
+import type { Transcript } from "../src/core/connection/documents.ts";
+import type { Waiting } from "../src/core/connection/outbox.ts";
+import { layOut, Layout, type Laid } from "../src/core/conversation/rows.ts";
 import type { Change } from "../src/protocol/changes.ts";
 
 const NONE: readonly Waiting[] = [];

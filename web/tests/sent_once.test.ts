@@ -1,6 +1,6 @@
 /** F-33: what is sent while the connection comes and goes arrives, and arrives once. */
 import { expect, test } from "vitest";
-import { Client } from "../src/core/client.ts";
+import { Client } from "../src/core/connection/client.ts";
 import type { Send } from "../src/protocol/intents.ts";
 import { TestWorld, type TestSocket } from "./world.ts";
 

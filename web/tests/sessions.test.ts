@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { arranged, folders, hiddenRequests, isForeign, matches, unlistedRequests } from "../src/core/sessions.ts";
-import { isAlive, isElsewhere, shownStatus, statusOf } from "../src/core/status.ts";
+import { arranged, folders, hiddenRequests, isForeign, matches, project, unlistedRequests } from "../src/core/sessions/sessions.ts";
+import { isAlive, isElsewhere, shownStatus, statusOf } from "../src/core/sessions/status.ts";
 import type { SessionRow } from "../src/protocol/lobby.ts";
 import type { Status } from "../src/protocol/transcript.ts";
 import { actionsFor } from "../src/view/sessions/session_actions.ts";
@@ -73,4 +73,8 @@ test("a session that cannot be resumed does not offer it, and one that works can
   expect(names(row({ ...own, live: true }, "idle"))).toContain("archive");
   expect(names(row({ ...own, live: true }, "thinking"))).not.toContain("archive");
   expect(names(row({ ...own, live: true, pending: 1 }, "awaiting_approval"))).not.toContain("archive");
+});
+
+test("a recording has no folder, and the root is one", () => {
+  expect([project(""), project("/"), project("/home/me/ship/")]).toEqual(["", "/", "ship"]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bytesOf, endingOf, FollowedTerminal, keyText, withCtrl, type ToTerminal } from "../src/core/terminal.ts";
+import { bytesOf, endingOf, FollowedTerminal, keyText, withCtrl, type ToTerminal } from "../src/core/workbench/terminal.ts";
 import type { TerminalOutput } from "../src/protocol/messages.ts";
 
 function followed() {

@@ -1,7 +1,7 @@
 /** Rows, sessions, matching, words for times and sums: pure functions by their tables. */
 import { expect, test } from "vitest";
 import { fit, ranked, slashCommands, slashWord } from "../src/core/matching.ts";
-import { modelLabel, modesUpTo, shownStatus } from "../src/core/status.ts";
+import { modelLabel, modesUpTo, shownStatus } from "../src/core/sessions/status.ts";
 import { ago, bytes, clockTime, duration, money, tokens } from "../src/core/time.ts";
 
 test.each([

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import hljs from "highlight.js/lib/core";
 import json from "highlight.js/lib/languages/json";
-import { finding } from "../src/core/find.ts";
-import { project } from "../src/core/sessions.ts";
+import { finding } from "../src/core/conversation/find.ts";
+import { project } from "../src/core/sessions/sessions.ts";
 import type { Item, ToolItem } from "../src/protocol/transcript.ts";
 import { runsOf } from "../src/view/code/runs.ts";
 import { mentionAt } from "../src/view/composer/mentions.ts";

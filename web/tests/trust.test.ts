@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { trustQuestion } from "../src/core/trust.ts";
+import { trustQuestion } from "../src/core/conversation/trust.ts";
 import type { IntentResult } from "../src/protocol/messages.ts";
 
 const refused = (result: IntentResult["result"], ok = false): IntentResult => ({

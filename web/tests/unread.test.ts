@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { boardOf } from "../src/core/board.ts";
-import { inGroups, sameAs } from "../src/core/inbox_groups.ts";
-import { finishedAt, hasFailed, isUnread, readSeen, unreadOf, withSeen } from "../src/core/unread.ts";
+import { boardOf } from "../src/core/sessions/board.ts";
+import { inGroups, sameAs } from "../src/core/sessions/inbox_groups.ts";
+import { finishedAt, hasFailed, isUnread, readSeen, unreadOf, withSeen } from "../src/core/sessions/unread.ts";
 import type { InboxRow, SessionRow } from "../src/protocol/lobby.ts";
 
 const row = (part: Partial<SessionRow>, state = "idle"): SessionRow =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bounds, leaders, periods, scale, spentBy, sums, tokensOf } from "../src/core/usage.ts";
+import { bounds, leaders, periods, scale, spentBy, sums, tokensOf } from "../src/core/settings/usage.ts";
 import type { UsageRow } from "../src/protocol/usage.ts";
 
 const row = (bucket: number, project: string, model: string, cost: number, tokens = 10): UsageRow => ({

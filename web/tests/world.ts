@@ -1,5 +1,5 @@
 /** A world for tests: time moves when it is told to, sockets deliver when they are told to. */
-import { memoryStore, type TextStore, type SocketEvents, type World } from "../src/core/world.ts";
+import { memoryStore, type TextStore, type SocketEvents, type World } from "../src/core/connection/world.ts";
 import type { FromClient, FromServer } from "../src/protocol/messages.ts";
 
 export class TestSocket {

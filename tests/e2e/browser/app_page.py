@@ -90,15 +90,22 @@ class AppPage:
 
     async def open_new_session(self) -> Locator:
         """Open the dialog for a new session with its key."""
-        # In one step: a page may move the focus into a field between two commands.
-        await self.page.evaluate(
-            """() => {
-                document.activeElement?.blur();
-                const key = { key: "n", bubbles: true, cancelable: true };
-                document.body.dispatchEvent(new KeyboardEvent("keydown", key));
-            }"""
-        )
+        await self.press_outside_fields("n")
         return self.page.get_by_role("dialog", name="New session")
+
+    async def press_outside_fields(self, key: str) -> None:
+        """Press a single key while no field has the focus.
+
+        In one step: a page may move the focus into a field between two commands.
+        """
+        await self.page.evaluate(
+            """(key) => {
+                document.activeElement?.blur();
+                const init = { key, bubbles: true, cancelable: true };
+                document.body.dispatchEvent(new KeyboardEvent("keydown", init));
+            }""",
+            key,
+        )
 
     async def start(self, prompt: str, *, answer: str | None = None, **choices: str) -> None:
         """A new session with its first message, through the dialog; choices by label and value.
@@ -141,9 +148,9 @@ class AppPage:
         await expect(self.page).not_to_have_url(before)
 
     def listed(self, title: str) -> Locator:
-        """A session in the list."""
+        """A session in the list. Other links there, such as "Board 1 running", do not count."""
         side = self.page.get_by_role("navigation", name="Sessions")
-        return side.get_by_role("link", name=title)
+        return side.get_by_role("link", name=title).and_(self.page.locator("[href*='/s/']"))
 
     @property
     def composer(self) -> Locator:

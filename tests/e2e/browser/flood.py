@@ -21,6 +21,8 @@ from typing import Any
 
 FLAGS = sys.argv[1:]
 FLUSH_EVERY = 20
+SLOW = 100.0
+"""Up to this rate each delta is flushed, as by the CLI."""
 ANSWER = "Answer **{n}** with `code` and words.\n\n- one\n- two\n\n```python\nprint({n})\n```"
 
 
@@ -93,10 +95,11 @@ class Flood:
         block = {"type": "text", "text": ""}
         self.event(type="content_block_start", index=0, content_block=block)
         start = time.monotonic()
+        every = FLUSH_EVERY if rate > SLOW else 1
         for n, text in enumerate(texts, 1):
             delta = {"type": "text_delta", "text": text}
             self.event(type="content_block_delta", index=0, delta=delta)
-            if n % FLUSH_EVERY == 0:
+            if n % every == 0:
                 sys.stdout.flush()
                 time.sleep(max(0.0, start + n / rate - time.monotonic()))
         content = [{"type": "text", "text": "".join(texts)}]

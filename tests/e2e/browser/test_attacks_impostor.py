@@ -72,7 +72,7 @@ def sessions_of(page: Page) -> Any:
     return page.get_by_role("navigation", name="Sessions")
 
 
-@pytest.mark.matrix(target="faults", cases=3)
+@pytest.mark.matrix(target="faults", cases=2)
 @pytest.mark.parametrize(
     "says",
     [(), (WELCOME,), (CHALLENGE,), (CHALLENGE, WELCOME), ({"type": "bye", "reason": "x", "again": False},)],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.async_api import expect
+from playwright.async_api import Request, expect
 
 from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.scripts import say, scene, use
-from tests.git.repositories import new_repository
+from tests.git.repositories import git, new_repository
 
 LONG = "".join(f"line {number}\n" for number in range(1, 200))
 
@@ -68,6 +68,14 @@ async def test_U78_the_changes_of_a_session_are_listed_and_shown_line_by_line(
     await expect(main).to_contain_text("Edits made by file tools since your last prompt")
     await expect(files.get_by_role("button", name="README.md")).to_have_count(0)
     await expect(files.get_by_role("button", name="app.py, modified")).to_be_visible()
+    # Against a branch: what was committed since the last common commit counts, too.
+    git(server.project, "checkout", "--quiet", "-b", "work")
+    git(server.project, "commit", "--quiet", "--all", "--message", "Work.")
+    await app.page.reload()
+    await app.select(since, "commit")
+    await expect(files.get_by_role("button", name="app.py, modified")).to_have_count(0)
+    await app.select(since, "branch:main")
+    await expect(files.get_by_role("button", name="app.py, modified")).to_be_visible()
     await main.get_by_role("button", name="Back to session").click()
     await app.expect_words("Done.")
 
@@ -119,6 +127,29 @@ async def test_U78_outside_of_git_the_edits_of_the_tools_are_listed(
     await expect(main.get_by_role("navigation", name="Changed files")).to_be_hidden()
     await main.get_by_role("button", name="Back to the files").click()
     await expect(main.get_by_role("button", name="made.txt")).to_be_visible()
+
+
+async def test_U80_the_page_adds_nothing_to_what_the_app_loads_before_it_is_opened(
+    emulated: Emulated, visit: Visit
+) -> None:
+    server = await edited(emulated)
+    app = await visit(server, role=None)
+    scripts: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.resource_type == "script":
+            scripts.append(request.url.rpartition("/")[2])
+
+    app.page.on("request", note)
+    await app.sign_in("owner")
+    await app.start("work", Mode="acceptEdits")
+    await app.expect_words("Done.")
+    await app.expect_rest()
+    assert scripts
+    assert not [name for name in scripts if name.startswith("Changes")]
+    await app.more("Changes")
+    await expect(app.page.get_by_role("heading", name="Changes")).to_be_visible()
+    assert [name for name in scripts if name.startswith("ChangesPage")]
 
 
 async def test_U80_two_thousand_changed_files_are_drawn_in_part_and_reached_by_keys(

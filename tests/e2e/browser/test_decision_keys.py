@@ -65,6 +65,26 @@ async def test_U21_escape_never_answers_and_moves_between_composer_and_decision(
     await expect(app.composer).to_be_focused()  # Not the whole conversation, in a frame.
 
 
+ESCAPE_AT_ONCE = """() => addEventListener("focusin", ({ target }) => {
+    const key = { key: "Escape", bubbles: true, cancelable: true };
+    if (target.matches("[data-ask]")) queueMicrotask(() => target.dispatchEvent(new KeyboardEvent("keydown", key)));
+})"""
+"""Presses Escape in a decision in the moment in which it gets the focus."""
+
+
+async def test_U21_escape_in_the_moment_in_which_a_decision_takes_the_focus_leaves_it_there(
+    begin_turn: BeginTurn,
+) -> None:
+    app, cli = await begin_turn()
+    await app.page.evaluate(ESCAPE_AT_ONCE)
+    await push(cli, "a")
+    await expect(app.decision).to_be_focused()
+    await armed(app)
+    await app.page.keyboard.press("2")  # The user meant to go there from the composer.
+    assert (await cli.answer("a"))["behavior"] == "allow"
+    await expect(app.composer).to_have_value("")
+
+
 FRAMES = """() => {
     window.frames_seen = [];
     new MutationObserver((changes) => {

@@ -18,7 +18,7 @@ RULE = {
 WARY: dict[str, Any] = {"default_to_no": True, "suppress_always_allow_rule": True}
 
 
-async def test_no_is_the_answer_at_hand_and_no_lasting_one_is_offered(
+async def test_B51_deny_is_focused_and_no_lasting_answer_is_offered(
     begin_turn: BeginTurn,
 ) -> None:
     app, cli = await begin_turn()

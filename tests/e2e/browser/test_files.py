@@ -46,6 +46,7 @@ async def filled(emulated: Emulated, **options: Any) -> AppServer:
     )
     (server.project / "ignored.log").write_text("no\n")
     (server.project / "a.png").write_bytes(PICTURE)
+    (server.project / "two\nlines.txt").write_text("an odd name\n")
     return server
 
 
@@ -66,6 +67,10 @@ async def test_U97_files_are_listed_read_and_rendered(emulated: Emulated, visit:
     await expect(main.get_by_role("region", name="Content of README.md")).to_contain_text("# Title")
     await tree.get_by_role("button", name="a.png").click()
     await expect(main.get_by_role("img", name="a.png")).to_be_visible()
+    await tree.get_by_role("button", name="two␊lines.txt").click()
+    await expect(main.get_by_role("region", name="Content of two␊lines.txt")).to_contain_text(
+        "an odd name"
+    )
     await tree.get_by_role("button", name="src").click()
     await tree.get_by_role("button", name="app.py").click()
     content = main.get_by_role("region", name="Content of src/app.py")

@@ -13,10 +13,10 @@ from playwright.async_api import Page, expect
 
 from tests.e2e.browser.axe import Report
 from tests.e2e.browser.conftest import Visit
-from tests.fleet.bus.server import running_bus
-from tests.fleet.ground import Fleet, FleetNode, fleet, text_of
+from tests.fleet.bus.nats_harness import running_bus
+from tests.fleet.fleet_harness import Fleet, FleetNode, fleet, text_of
 from tests.fleet.moving import repository
-from tests.fleet.nats_ground import nats_fleet
+from tests.fleet.nats_fleet import nats_fleet
 
 FEW_S = 30_000
 """A machine is away after three seconds without a beat; a busy machine needs longer to show it."""
@@ -106,12 +106,36 @@ async def test_U147_a_session_of_a_machine_that_is_away_is_read_and_not_answered
     await expect(page.get_by_role("heading", name="Sessions on node0-name")).to_be_visible()
 
 
+async def test_U149_the_settings_of_each_machine_are_changed_at_the_gateway(
+    team: Fleet, visit: Visit
+) -> None:
+    app = await visit(await gateway_of(team))
+    page: Page = app.page
+    await page.goto(f"{app.server.base}/settings")
+    machine = page.get_by_role("combobox", name="Machine of the budgets")
+    await expect(machine).to_have_text("node0-name")
+    await app.select(machine, "node1")
+    await page.get_by_label("Amount in US dollars").fill("7")
+    await page.get_by_role("button", name="Set", exact=True).click()
+    await expect(page.get_by_role("button", name=re.compile("^Remove the budget"))).to_be_visible()
+    spent = [len(node.service.budgets.states()) for node in team.nodes]
+    assert spent == [0, 1]
+    await app.select(machine, "node0")
+    await expect(page.get_by_text("No budgets.")).to_be_visible()
+    for settings in ("schedules", "profiles"):
+        choice = page.get_by_role("combobox", name=f"Machine of the {settings}")
+        await expect(choice).to_have_text("node0-name")
+    report = Report()
+    await report.look(app, "settings of a fleet")
+    report.check()
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def nats_team(tmp_path: Path) -> AsyncIterator[Fleet]:
     """Two machines and a gateway on a real nats-server."""
     async with (
-        running_bus(tmp_path / "bus") as ground,
-        nats_fleet(ground, tmp_path, ("node0", "node1"), ("gate0",)) as made,
+        running_bus(tmp_path / "bus") as nats,
+        nats_fleet(nats, tmp_path, ("node0", "node1"), ("gate0",)) as made,
     ):
         for name in ("node0", "node1"):
             await made.add_node(name, copied_folders=(tmp_path,))

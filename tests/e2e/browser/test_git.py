@@ -9,7 +9,7 @@ from tests.e2e.browser.app_server import AppServer
 from tests.e2e.browser.axe import Report
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.scripts import say, scene
-from tests.git.repositories import git, new_repository
+from tests.git.repositories import conflicting, git, new_repository
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 61))
 
@@ -130,9 +130,51 @@ async def test_U95_more_than_a_thousand_files_are_staged_at_once(
     unstaged = main.get_by_role("region", name="Not staged")
     await expect(unstaged.get_by_role("heading")).to_have_text("Not staged 1053")
     assert await unstaged.get_by_role("button").count() < 200  # Only what is in view is drawn.
-    await unstaged.get_by_role("button", name="Stage all").click()
+    await unstaged.get_by_role("button", name="Stage all", exact=True).click()
     staged = main.get_by_role("region", name="Staged", exact=True)
     await expect(staged.get_by_role("heading")).to_have_text("Staged 1053", timeout=60_000)
     await expect(unstaged).to_contain_text("No changes.")
     await expect(main.get_by_role("button", name="Commit 1,053 files")).to_be_disabled()
     assert git(server.project, "diff", "--cached", "--name-only").count("\n") == 1_053
+
+
+async def test_U148_conflicts_are_resolved_before_a_commit(
+    emulated: Emulated, visit: Visit
+) -> None:
+    server = await emulated([scene(None, say("You said: {{prompt}}"))])
+    folder = conflicting(server.project)
+    app = await visit(server)
+    main = await open_git(app)
+    (folder / "other.py").write_text("other\n")
+    await app.page.reload()
+    staged = main.get_by_role("region", name="Staged", exact=True)
+    await expect(staged.get_by_role("button", name="clean added")).to_be_visible()
+    await expect(staged.get_by_role("button", name="both")).to_have_count(0)
+    await main.get_by_role("textbox", name="Commit message").fill("Merge it.")
+    commit = main.get_by_role("button", name="Commit 1 file")
+    await expect(commit).to_be_disabled()
+    await expect(main).to_contain_text("1 file has conflicts. Resolve them and stage the file")
+    await main.get_by_role("button", name="both has conflicts").click()
+    await expect(main.get_by_role("region", name="Hunks of both")).to_contain_text(
+        "Resolve them in the file"
+    )
+    await main.get_by_role("button", name="Stage all", exact=True).click()
+    await expect(staged.get_by_role("button", name="other.py added")).to_be_visible()
+    await expect(main.get_by_role("button", name="Stage all", exact=True)).to_have_count(0)
+    assert git(folder, "ls-files", "--unmerged") != ""
+    (folder / "both").write_text("ours and theirs\n")
+    await main.get_by_role("button", name="Stage both").click()
+    await main.get_by_role("button", name="Commit 3 files").click()
+    await expect(staged).to_contain_text("Nothing is staged.")
+    assert git(folder, "log", "-1", "--format=%s %p").split()[:2] == ["Merge", "it."]
+    assert len(git(folder, "log", "-1", "--format=%p").split()) == 2
+
+
+async def test_U148_without_a_branch_the_page_says_that_commits_belong_to_none(
+    emulated: Emulated, visit: Visit
+) -> None:
+    server = await changed(emulated)
+    git(server.project, "checkout", "--quiet", "--detach")
+    app = await visit(server)
+    main = await open_git(app)
+    await expect(main).to_contain_text("Detached: commits belong to no branch")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import cast
 
-from playwright.async_api import expect
+from playwright.async_api import WebSocketRoute, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
 from tests.e2e.browser.app_server import AppServer
@@ -32,6 +32,36 @@ localStorage.setItem("fairlead.preferences", JSON.stringify({ notify: true }));
 async def home(app: AppPage) -> None:
     await app.page.get_by_role("link", name="Fairlead").click()
     await expect(app.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
+
+
+async def test_U52_the_first_page_of_a_new_device_is_drawn_for_its_role(
+    emulated: Emulated, visit: Visit
+) -> None:
+    app = await visit(await emulated([HELLO]), role=None)
+    # The connection is made late: the role must come with the pairing.
+    waiting: list[WebSocketRoute] = []
+
+    is_late = True
+
+    def connect(socket: WebSocketRoute) -> None:
+        if is_late:
+            waiting.append(socket)
+        else:
+            socket.connect_to_server()
+
+    await app.page.route_web_socket(re.compile("^ws"), connect)
+    await app.page.goto(app.server.link("owner"))
+    await expect(app.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
+    await expect(app.composer).to_be_focused()
+    # The folder comes with the connection: the prompt waits for it, in the field.
+    await app.page.keyboard.type("hello")
+    await app.page.keyboard.press("Enter")
+    await expect(app.page.get_by_text("Will be sent as soon as the server")).to_be_visible()
+    await expect(app.composer).to_have_value("hello")
+    is_late = False
+    for socket in waiting:
+        await socket.close()  # The page connects again.
+    await app.expect_words("You said: hello")
 
 
 async def test_U52_a_prompt_on_the_first_page_starts_a_session(

@@ -63,6 +63,40 @@ async def test_a_session_is_begun_and_spoken_to(emulated: Emulated, visit: Visit
     await expect(app.composer).to_have_value("one line\nand another")
 
 
+async def test_a_new_session_waits_for_a_list_that_comes_late(
+    emulated: Emulated, visit: Visit
+) -> None:
+    app = await visit(await workshop(emulated), role=None)
+    late: list[str | bytes] = []
+    is_late = True
+    sockets: list[WebSocketRoute] = []
+
+    def connect(page: WebSocketRoute) -> None:
+        sockets.append(page)
+
+        def deliver(message: str | bytes) -> None:
+            if is_late and json.loads(message).get("document") == "lobby":
+                late.append(message)
+            else:
+                page.send(message)
+
+        page.connect_to_server().on_message(deliver)
+
+    await app.page.route_web_socket(re.compile("^ws"), connect)
+    await app.sign_in()
+    keys = Keys(app)
+    await keys.press("n")
+    dialog = app.page.get_by_role("dialog", name="New session")
+    await expect(dialog.get_by_label(re.compile("^First message"))).to_be_focused()
+    await keys.write("hello")
+    await keys.press("Control+Enter")  # The page does not know any folder yet.
+    await expect(dialog.get_by_role("button", name="Starting…")).to_be_visible()
+    is_late = False
+    for message in late:
+        sockets[-1].send(message)
+    await app.expect_words("You said: hello")
+
+
 async def test_a_permission_is_given_changed_and_refused(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     made = app.server.project / "made.txt"

@@ -134,7 +134,7 @@ async def test_U41_keys_are_shown_changed_and_reset(emulated: Emulated, visit: V
 
 async def test_U42_the_keys_are_listed_in_a_dialog(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await emulated([HELLO]))
-    await app.page.keyboard.press("?")
+    await app.press_outside_fields("?")
     window = app.page.get_by_role("dialog", name=re.compile("^Keyboard shortcuts"))
     await expect(window).to_contain_text("New session")
     await expect(window).to_contain_text("Send the message")

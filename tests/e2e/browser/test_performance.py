@@ -6,6 +6,8 @@ one counts. What was measured is printed (`pytest -s`).
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from tests.e2e.browser import paint_clock
 from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.flooded import Flooded, open_flooded
@@ -30,6 +33,8 @@ HEAP_BYTES = 40_000_000
 """More than this is not to be held for 5,000 items and 20,000 deltas."""
 OPEN_MS = 1_000.0
 CHANGED = 2_000
+PACE = 50
+TYPED = "The quick brown fox jumps over the lazy dog while the agent writes."
 TRIES = 3
 
 PAINTED = """() => {
@@ -202,6 +207,30 @@ async def test_a_conversation_of_a_hundred_thousand_items_shows_its_end_within_a
     print(f"opened in {times} ms; loaded, with the page itself, in {loads} ms")  # noqa: T201
     assert min(times) <= OPEN_MS
     assert min(loads) <= OPEN_MS
+
+
+@pytest.mark.parametrize("items", [1, ITEMS])
+async def test_the_delays_from_a_frame_to_its_paint_and_from_a_key_to_its_echo(
+    flooded: Flooded, visit: Visit, items: int
+) -> None:
+    """They are printed, and docs/benchmarks.md has them; another machine has others."""
+    session = await flooded.session(f"items {items}")
+    app = await visit(flooded.server)
+    await paint_clock.install(app.page)
+    await app.page.goto(f"{flooded.server.base}/s/{session}")
+    await app.page.wait_for_function(PAINTED)
+    await app.expect_rest()
+    await app.composer.focus()
+    await paint_clock.watch(app.page)
+    streaming = asyncio.create_task(flooded.say(session, f"stream {6 * PACE} {PACE} words 2000"))
+    await app.composer.press_sequentially(TYPED, delay=60)
+    await streaming
+    await app.expect_rest()
+    painted, echoed = await paint_clock.read(app.page)
+    print(f"{items} items: {painted}; {echoed}; load {os.getloadavg()[0]:.1f}")  # noqa: T201
+    await expect(app.composer).to_have_value(TYPED)
+    assert len(painted.values) > 10, "frames are merged while the machine is busy"
+    assert len(echoed.values) > len(TYPED) / 2
 
 
 async def test_U80_two_thousand_changed_files_open_within_a_second_and_scroll_smoothly(

@@ -109,7 +109,7 @@ async def test_U95_git_is_used_by_keyboard_and_the_focus_stays_where_the_work_is
     await keys.press("Enter")
     dialog = app.page.get_by_role("dialog", name="Discard changes")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
-    await keys.press("Shift+Tab", "Enter")
+    await keys.press("Tab", "Enter")
     await expect(main.get_by_role("region", name="Not staged")).to_be_focused()
     await keys.to(main.get_by_role("textbox", name="Commit message"))
     await keys.write("Change d.")

@@ -1,5 +1,5 @@
 /** Reads values of unknown types: a value of a wrong type counts as missing. Pure. */
-import type { Shortened } from "./documents.ts";
+import type { Shortened } from "./connection/documents.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -5,18 +5,18 @@
 import { getContext, setContext } from "svelte";
 import type { Intent } from "../protocol/intents.ts";
 import type { IntentResult } from "../protocol/messages.ts";
-import type { Client, Known, SendIntent } from "../core/client.ts";
-import type { Followed, Transcript } from "../core/documents.ts";
+import type { Client, Known, SendIntent } from "../core/connection/client.ts";
+import type { Followed, Transcript } from "../core/connection/documents.ts";
 import type { NodeRow, SessionRow } from "../protocol/lobby.ts";
-import type { Drafts } from "../core/drafts.ts";
-import { rememberedQuestion, trustQuestion, type TrustChoice, type TrustQuestion } from "../core/trust.ts";
-import { offerOf, type ResumeOffer } from "../core/resume_offers.ts";
+import type { Drafts } from "../core/conversation/drafts.ts";
+import { rememberedQuestion, trustQuestion, type TrustChoice, type TrustQuestion } from "../core/conversation/trust.ts";
+import { offerOf, type ResumeOffer } from "../core/sessions/resume_offers.ts";
 import { pathOf, sessionOf, type Route } from "../core/routes.ts";
 import { sentence } from "../core/plain.ts";
-import { below } from "./base_path.ts";
-import { clock } from "./clock.svelte.ts";
-import type { Copies } from "./copies.svelte.ts";
-import { storedRole } from "./identity.ts";
+import { below } from "./browser/base_path.ts";
+import { clock } from "./browser/clock.svelte.ts";
+import type { Copies } from "./browser/copies.svelte.ts";
+import { storedRole } from "./browser/identity.ts";
 import { LiveTranscript } from "./live.svelte.ts";
 
 export type { Route } from "../core/routes.ts";

@@ -2,8 +2,8 @@
  * A transcript whose parts are tracked separately: a reader of the turns is not run again for each
  * character of an answer. The same object for as long as the document is followed.
  */
-import type { Transcript } from "../core/documents.ts";
-import { statusOf } from "../core/status.ts";
+import type { Transcript } from "../core/connection/documents.ts";
+import { statusOf } from "../core/sessions/status.ts";
 import type { SessionRow } from "../protocol/lobby.ts";
 
 type Read = () => Transcript;

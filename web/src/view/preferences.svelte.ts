@@ -11,9 +11,9 @@ import {
   type SidebarGrouping,
   type TextSize,
   type Theme,
-} from "../core/preferences.ts";
-import { storedName } from "./base_path.ts";
-import { keep } from "./browser.ts";
+} from "../core/settings/preferences.ts";
+import { storedName } from "./browser/base_path.ts";
+import { keep } from "./browser/browser.ts";
 
 const NAME = "fairlead.preferences";
 

@@ -1,7 +1,7 @@
 /** The sessions that the user of this device has viewed; stored, and shared by its tabs. */
-import { isUnread, readSeen, unreadOf, withSeen, type SeenMarks } from "../core/unread.ts";
+import { isUnread, readSeen, unreadOf, withSeen, type SeenMarks } from "../core/sessions/unread.ts";
 import type { SessionRow } from "../protocol/lobby.ts";
-import { keep } from "./browser.ts";
+import { keep } from "./browser/browser.ts";
 
 const NAME = "fairlead.seen";
 
@@ -21,6 +21,13 @@ class Seen {
 
   unread(rows: readonly SessionRow[]): readonly SessionRow[] {
     return unreadOf(rows, this.marks);
+  }
+
+  /** The user has viewed a session when its turn ended; its row in the lobby may say that later. */
+  viewed(session: string, ended: number): void {
+    if ((this.marks.sessions[session] ?? 0) >= ended) return;
+    this.marks = { ...this.marks, sessions: { ...this.marks.sessions, [session]: ended } };
+    keep.set(NAME, JSON.stringify(this.marks));
   }
 
   /** The user has viewed these sessions. */

@@ -2,13 +2,13 @@
  * An app for one document that never changes: an exported file, or a session that is played back.
  * Components read it as usual; what they send is refused.
  */
-import { Drafts } from "../core/drafts.ts";
-import type { Known } from "../core/client.ts";
-import type { Followed, Transcript } from "../core/documents.ts";
+import { Drafts } from "../core/conversation/drafts.ts";
+import type { Known } from "../core/connection/client.ts";
+import type { Followed, Transcript } from "../core/connection/documents.ts";
 import type { IntentResult } from "../protocol/messages.ts";
-import { memoryStore } from "../core/world.ts";
+import { memoryStore } from "../core/connection/world.ts";
 import { App } from "./app.svelte.ts";
-import { world } from "./browser.ts";
+import { world } from "./browser/browser.ts";
 
 const REFUSED = "This is a copy of a session. It can only be read.";
 

@@ -1,8 +1,8 @@
 /** Light, dark, or the system's theme; and the text size. Stored in the preferences. */
-import type { TextSize, Theme } from "../core/preferences.ts";
+import type { TextSize, Theme } from "../core/settings/preferences.ts";
 import { preferences } from "./preferences.svelte.ts";
 
-export type { Theme } from "../core/preferences.ts";
+export type { Theme } from "../core/settings/preferences.ts";
 
 const system = matchMedia("(prefers-color-scheme: dark)");
 

@@ -1,6 +1,6 @@
 /** The full items and turns of which the server sent only the beginning, cached while the page is open. */
 import { SvelteMap } from "svelte/reactivity";
-import type { Shortened } from "../core/documents.ts";
+import type { Shortened } from "../core/connection/documents.ts";
 import { written } from "../core/routes.ts";
 import type { Item, Turn } from "../protocol/transcript.ts";
 import type { App } from "./app.svelte.ts";

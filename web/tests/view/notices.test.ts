@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Item, NoticeItem } from "../../src/protocol/transcript.ts";
-import { isLoginFailure, noticeWords } from "../../src/view/transcript/notices.ts";
+import { isLoginFailure, noticeWords } from "../../src/view/transcript/items/notices.ts";
 import recorded from "../../../tests/golden/transcript/2.1.325/no_auth.snapshot.json" with { type: "json" };
 
 const items = recorded.items as unknown as readonly Item[];

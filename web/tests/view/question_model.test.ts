@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   answersOf, choose, isAnswered, NO_REPLY, notesOf, questionsOf, write,
-} from "../../src/core/question_model.ts"; // prettier-ignore
+} from "../../src/core/conversation/question_model.ts"; // prettier-ignore
 
 const INPUT = {
   questions: [

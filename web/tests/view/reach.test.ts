@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bestAddresses, type Reach } from "../../src/view/pages/reach.ts";
+import { bestAddresses, type Reach } from "../../src/view/pages/devices/reach.ts";
 
 const reach = (addresses: readonly string[]): Reach => ({ listens: addresses.length ? "named" : "loopback", port: 1, secure: true, addresses });
 const here = (origin: string) => ({ origin, hostname: new URL(origin).hostname });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TranscriptRow } from "../../src/core/rows.ts";
+import type { TranscriptRow } from "../../src/core/conversation/rows.ts";
 import { KEPT_ROWS, MOST_ROWS, oldestKept } from "../../src/view/transcript/releasing.ts";
 
 const row = (n: number, kind = "item"): TranscriptRow => ({ kind, id: `r${n}`, item: { id: `r${n}` } }) as unknown as TranscriptRow;

@@ -1,6 +1,6 @@
 /** The one line of a tool call: nothing hides in it, and prose of any script can be read. */
 import { expect, test } from "vitest";
-import { callName, shortLine } from "../../src/view/transcript/tool_line.ts";
+import { callName, shortLine } from "../../src/view/transcript/items/tool_line.ts";
 
 test("a command's hidden letters have names, and each stands where it is stored", () => {
   expect(callName("Bash", "rm \u202efr- x\u200b", false)).toBe("Bash rm ⟨RLO⟩fr- x⟨ZWSP⟩");

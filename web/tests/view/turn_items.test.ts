@@ -1,6 +1,6 @@
 /** What belongs to a turn, found from the end of the conversation. */
 import { expect, test } from "vitest";
-import type { TranscriptRow } from "../../src/core/rows.ts";
+import type { TranscriptRow } from "../../src/core/conversation/rows.ts";
 import { lastOf, textsOf } from "../../src/view/transcript/turn_items.ts";
 
 const row = (id: string, turn: string | null, kind = "text"): TranscriptRow =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoryStore } from "../../src/core/world.ts";
+import { memoryStore } from "../../src/core/connection/world.ts";
 import { type Attached, holdFiles, heldFiles, storedFiles, tooLarge } from "../../src/view/composer/uploads.ts";
 
 const MIB = 1024 * 1024;

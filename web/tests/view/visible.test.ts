@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isSuspicious, visible, warningFor } from "../../src/view/parts/visible.ts";
+import { isSuspicious, visible, visiblePath, warningFor } from "../../src/view/parts/visible.ts";
 
 const shown = (text: string): string =>
   visible(text)
@@ -45,6 +45,12 @@ describe("visible", () => {
     const text = "echo 'a\u200bb' && cаt x\u202e\n";
     const plain = visible(text).runs.filter((run) => run.kind === "text").map((run) => run.shown);
     expect(plain.join("")).toBe("echo 'ab' && ct x\n");
+  });
+
+  test("a file name with a line break or a tab does not look like one with a space", () => {
+    expect(visiblePath("src/a b.ts")).toBe("src/a b.ts");
+    expect(visiblePath("src/a\nb\tc.ts")).toBe("src/a␊b␉c.ts");
+    expect(visiblePath("a\u001b[2Jb")).toBe("a⟨ESC⟩[2Jb");
   });
 
   test("one warning names everything at once", () => {

@@ -1,5 +1,5 @@
 /** The changes that the file tools of a conversation made, as a list of files. Pure. */
-import type { ChangedFile } from "../../core/changes.ts";
+import type { ChangedFile } from "../../core/workbench/changes.ts";
 import { fieldsOf } from "../../core/plain.ts";
 import type { Item, ToolItem } from "../../protocol/transcript.ts";
 import { countLines, type Hunk } from "../tools/diff/diff_model.ts";

@@ -1,6 +1,6 @@
 /** Asks the worker to highlight code; one worker for the page, started when it is first needed. */
 import workerAddress from "./highlight.worker.ts?worker&url";
-import { scriptAddress } from "../trusted.ts";
+import { scriptAddress } from "../browser/trusted.ts";
 import type { Run } from "./runs.ts";
 
 export type { Run };

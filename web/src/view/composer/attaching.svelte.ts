@@ -1,6 +1,6 @@
 /** The attachments of a prompt: added, uploaded at once, removed, or sent with the prompt. */
 import type { App } from "../app.svelte.ts";
-import { keep } from "../browser.ts";
+import { keep } from "../browser/browser.ts";
 import { attached, type Attached, forget, heldFiles, holdFiles, MOST_FILES, upload } from "./uploads.ts";
 
 /** An uploaded file, as a prompt refers to it. */

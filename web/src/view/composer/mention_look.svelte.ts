@@ -2,7 +2,7 @@
  * Asks the server what the @ mentions of a text would attach, while the user types: only the last text
  * counts, and the last answer is shown until the next one, so that the chips do not flicker.
  */
-import { onMachine } from "../../core/machines.ts";
+import { onMachine } from "../../core/sessions/machines.ts";
 import type { App } from "../app.svelte.ts";
 
 export interface Mentioned {

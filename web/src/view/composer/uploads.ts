@@ -2,7 +2,7 @@
  * Attachments of a prompt: checked, previewed, uploaded. Uploaded files are remembered for each
  * session, so that neither a change of the session nor a reload loses them.
  */
-import type { TextStore } from "../../core/world.ts";
+import type { TextStore } from "../../core/connection/world.ts";
 import type { App } from "../app.svelte.ts";
 
 export interface Attached {

@@ -4,7 +4,7 @@
  * page. It is loaded for the first diagram. What it returns is only ever shown as an image, in which
  * the browser runs no script, follows no link and loads nothing.
  */
-import { below } from "../base_path.ts";
+import { below } from "../browser/base_path.ts";
 
 export interface Picture {
   readonly svg: string;

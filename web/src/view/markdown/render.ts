@@ -7,7 +7,7 @@
  * selection survives, nothing flickers, and a long list costs no more than its last line.
  */
 import type { Token, Tokens } from "marked";
-import { namedFile, pathsIn } from "../../core/file_links.ts";
+import { namedFile, pathsIn } from "../../core/conversation/file_links.ts";
 import { within } from "./inline.ts";
 import { isMath } from "./math.ts";
 import { drawMath } from "../math/drawing.ts";

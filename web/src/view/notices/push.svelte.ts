@@ -1,5 +1,5 @@
 /** Push messages to this browser: subscribes with the browser, and gives the server the subscription. */
-import { ALL_ON, type PushSettings, type PushState } from "../../core/push.ts";
+import { ALL_ON, type PushSettings, type PushState } from "../../core/settings/push.ts";
 import type { App } from "../app.svelte.ts";
 import { notifying } from "../decisions/alerts/notifying.svelte.ts";
 import { ask, tell } from "../pages/asking.ts";

@@ -1,6 +1,6 @@
 /** Whether a session responds, and the steps that help if it does not, the mildest first. Pure. */
 import type { Item, Status } from "../../protocol/transcript.ts";
-import { isAlive, isElsewhere, shownStatus } from "../../core/status.ts";
+import { isAlive, isElsewhere, shownStatus } from "../../core/sessions/status.ts";
 
 /** `stop` asks the turn to end, `restart` replaces the process, `resume` starts one. */
 export type Step = "stop" | "restart" | "resume";

@@ -1,6 +1,6 @@
 /** Addresses of the files that a conversation names. */
-import { fileAddress } from "../../core/file_links.ts";
-import { below, inApp } from "../base_path.ts";
+import { fileAddress } from "../../core/conversation/file_links.ts";
+import { below, inApp } from "../browser/base_path.ts";
 
 /** The session whose conversation the page shows or plays back; undefined on other pages, such as an exported one. */
 function openSession(): string | undefined {

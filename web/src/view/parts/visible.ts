@@ -94,6 +94,16 @@ export function visibleText(text: string): string {
   return visible(text).runs.map(named).join("");
 }
 
+/** A file name with its line breaks and tabs as signs: they would look like spaces. */
+export function inOneLine(path: string): string {
+  return path.replaceAll("\n", "␊").replaceAll("\t", "␉");
+}
+
+/** The path of a file in one line, for places where no token can be drawn. */
+export function visiblePath(path: string): string {
+  return inOneLine(visibleText(path));
+}
+
 function named({ kind, shown, name }: VisibleRun): string {
   if (kind === "text") return shown;
   return `⟨${kind === "alike" ? name.split(",")[0] : shown.trimEnd()}⟩`;

@@ -1,7 +1,7 @@
 /** The review comments of one session: read from the server, and changed by intents. */
-import { draftsOf, type LineRange, type ReviewComment } from "../../core/comments.ts";
+import { draftsOf, type LineRange, type ReviewComment } from "../../core/workbench/comments.ts";
 import type { App } from "../app.svelte.ts";
-import { uuid } from "../browser.ts";
+import { uuid } from "../browser/browser.ts";
 import { ask, wordsOf } from "../pages/asking.ts";
 
 /** A file as comments name it. */

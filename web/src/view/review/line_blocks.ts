@@ -1,5 +1,5 @@
 /** The lines of a difference with the gaps between its hunks, which can be filled. Pure. */
-import type { Side } from "../../core/comments.ts";
+import type { Side } from "../../core/workbench/comments.ts";
 import { CONTEXT, lineText, type DiffLine, type Hunk } from "../tools/diff/diff_model.ts";
 
 /** Unchanged lines that are not loaded, by their numbers in the new version; without an end if the file's length is not known. */

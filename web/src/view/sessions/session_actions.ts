@@ -1,6 +1,6 @@
 /** The menu of a session in the list, and what its entries do. */
-import { isForeign, isRecording } from "../../core/sessions.ts";
-import { isElsewhere, shownStatus } from "../../core/status.ts";
+import { isForeign, isRecording } from "../../core/sessions/sessions.ts";
+import { isElsewhere, shownStatus } from "../../core/sessions/status.ts";
 import type { SessionRow } from "../../protocol/lobby.ts";
 import type { App } from "../app.svelte.ts";
 import type { IconName } from "../parts/icons.ts";

@@ -5,7 +5,7 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
-import type { Drawing } from "../../core/terminal.ts";
+import type { Drawing } from "../../core/workbench/terminal.ts";
 import { terminalColors } from "./colors.ts";
 
 /** Titles, links and the clipboard; the others are unknown to xterm.js, which ignores them. */

@@ -5,11 +5,11 @@
  */
 import { tick } from "svelte";
 import type { VirtualizerHandle } from "virtua/svelte";
-import { rowIndex } from "../../core/folding.ts";
-import type { TranscriptRow } from "../../core/rows.ts";
+import { rowIndex } from "../../core/conversation/folding.ts";
+import type { TranscriptRow } from "../../core/conversation/rows.ts";
 import type { Item } from "../../protocol/transcript.ts";
 import type { Following } from "./following.svelte.ts";
-import { opened } from "./opened.svelte.ts";
+import { opened } from "./items/opened.svelte.ts";
 
 /** The list and its rows; read again each time, because all of it changes. */
 export interface Ground {

@@ -2,7 +2,7 @@
  * Which loaded items are dropped: those far above what the user sees. They are loaded again when the
  * user scrolls up, so the page holds a bounded part of a conversation of any length that it follows.
  */
-import type { TranscriptRow } from "../../core/rows.ts";
+import type { TranscriptRow } from "../../core/conversation/rows.ts";
 
 /** Rows above the visible part that stay loaded. */
 export const KEPT_ROWS = 400;

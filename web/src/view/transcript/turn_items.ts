@@ -1,5 +1,5 @@
 /** The items of a turn, searched from the end, because the last turns are requested most. Pure. */
-import type { TranscriptRow } from "../../core/rows.ts";
+import type { TranscriptRow } from "../../core/conversation/rows.ts";
 import type { Item, TextItem } from "../../protocol/transcript.ts";
 
 /** The last item of a turn. */

@@ -1,7 +1,7 @@
 /** Starts a session in a new worktree, or the same task in several of them. */
 import type { NewSession } from "../../protocol/intents.ts";
 import type { IntentResult } from "../../protocol/messages.ts";
-import { variantsTag } from "../../core/worktrees.ts";
+import { variantsTag } from "../../core/workbench/worktrees.ts";
 import type { App } from "../app.svelte.ts";
 import type { WorktreeWish } from "./WorktreeChoice.svelte";
 

@@ -1,6 +1,6 @@
 /** The icon of the tab: the logo, with the number of open requests in brass. */
 
-import { below } from "../../base_path.ts";
+import { below } from "../../browser/base_path.ts";
 
 const SIZE = 64;
 const PLAIN = below("/icon.svg");

@@ -1,5 +1,5 @@
 /** Desktop notifications: the permission, the request for it, and showing a notification. */
-import { below } from "../../base_path.ts";
+import { below } from "../../browser/base_path.ts";
 import { preferences } from "../../preferences.svelte.ts";
 import type { Notice } from "./notification.ts";
 

@@ -2,7 +2,7 @@
 import type { PendingRow } from "../../../protocol/pending.ts";
 import { textOf } from "../../../core/plain.ts";
 import { dialogForm } from "../forms/dialog_model.ts";
-import { questionsOf } from "../../../core/question_model.ts";
+import { questionsOf } from "../../../core/conversation/question_model.ts";
 import { subjectOf } from "../permission/subject.ts";
 
 export interface Waiting {

@@ -1,5 +1,5 @@
 /** The dialogs of the CLI that have a form: their text and their answers. Pure. */
-import { modelLabel } from "../../../core/status.ts";
+import { modelLabel } from "../../../core/sessions/status.ts";
 import type { Pending } from "../../../protocol/transcript.ts";
 import { fieldsOf, textOf } from "../../../core/plain.ts";
 

@@ -1,5 +1,5 @@
 /** An answer that is being sent: one at a time, and the server's reason if it refuses the answer. */
-import type { SendIntent } from "../../../core/client.ts";
+import type { SendIntent } from "../../../core/connection/client.ts";
 
 type Intent = Parameters<SendIntent>[0];
 

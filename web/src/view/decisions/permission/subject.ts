@@ -4,7 +4,7 @@
  */
 import type { Hunk } from "../../tools/diff/diff_model.ts";
 import { fieldsOf, shownValue, textOf } from "../../../core/plain.ts";
-import { fieldName, fieldWords, isDefault } from "../../../core/field_names.ts";
+import { fieldName, fieldWords, isDefault } from "../../../core/conversation/field_names.ts";
 import type { Item } from "../../../protocol/transcript.ts";
 import { hunksInside, hunksOver, knownText } from "../../tools/edit/known_file.ts";
 import { askedChange } from "../../tools/edit/patches.ts";

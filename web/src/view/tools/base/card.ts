@@ -4,7 +4,7 @@
  */
 import type { Component } from "svelte";
 import type { Item, Task, ToolItem } from "../../../protocol/transcript.ts";
-import type { SendIntent } from "../../../core/client.ts";
+import type { SendIntent } from "../../../core/connection/client.ts";
 import type { IconName } from "../../parts/icons.ts";
 
 /** A word or figure at the end of the line, such as `84 lines` or `+2`. */

@@ -1,6 +1,6 @@
 /** The card of questions to the user. */
 import type { ToolItem } from "../../../protocol/transcript.ts";
-import { questionsOf } from "../../../core/question_model.ts";
+import { questionsOf } from "../../../core/conversation/question_model.ts";
 import type { Outcome, ToolCard } from "../base/card.ts";
 import { counted, fieldsOf, textOf } from "../../../core/plain.ts";
 import QuestionTool from "./QuestionTool.svelte";
