@@ -125,3 +125,34 @@ def test_P43_what_a_rule_already_allows_is_not_suggested_again() -> None:
     assert found is not None
     assert [update["type"] for update in found] == ["addRules", "addDirectories", "setMode"]
     assert found[0]["rules"] == [{"toolName": "Bash", "ruleContent": "npm --version && rm x"}]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("for i in 1 2; do echo $i; done", ["for i in 1 2", "do echo $i", "done"]),
+        ("if npm a; then npm b; fi", ["if npm a", "then npm b", "fi"]),
+        ("ls; { npm x; }", ["{ npm x", "}"]),
+        ("if true; then\n npm a\nfi", ["if true", "then", "npm a", "fi"]),
+        ("! npm a", ["! npm a"]),
+        ("if", ["if"]),
+    ],
+)
+def test_P43_old_versions_suggest_a_rule_for_each_part_of_a_loop(
+    command: str, expected: list[str]
+) -> None:
+    call = ToolCall(tool="Bash", input={"command": command})
+    found = suggestions(call, RuleBook(), place(CLASSIC))
+    assert found is not None
+    contents = [rule["ruleContent"] for update in found for rule in update["rules"]]
+    assert contents == expected
+
+
+def test_P43_parts_in_a_pipeline_of_a_loop_are_suggested_by_stage() -> None:
+    command = "for i in 1; do ls | grep x; done"
+    found = suggestions(
+        ToolCall(tool="Bash", input={"command": command}), RuleBook(), place(CLASSIC)
+    )
+    assert found is not None
+    contents = [[rule["ruleContent"] for rule in update["rules"]] for update in found]
+    assert contents == [["for i in 1", "do ls"], ["done"]]

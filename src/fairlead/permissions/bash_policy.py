@@ -35,11 +35,12 @@ from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, Word
 from fairlead.permissions.shell.evaluating import asks_under_every_rule
 from fairlead.permissions.shell.readonly import is_read_only, quotes_options
 from fairlead.permissions.shell.removals import Removal, removal_in
-from fairlead.permissions.shell.rules import allows_command, catches_line
+from fairlead.permissions.shell.rules import allows_command, catches_line, matches_text
 from fairlead.permissions.shell.wrappers import RUNNERS, deny_views
 
 __all__ = [
     "asks_anyway",
+    "asks_plainly",
     "check_command",
     "forbidden_command",
     "may_ask_anyway",
@@ -79,12 +80,30 @@ def forbidden_command(
         ours = entry.rule.tool == "Bash" and not entry.whole_tool
         if ours and catches_line(entry.rule.content or "", line):
             return _by_rule(entry, behavior, "matches a part of the command")
+    if behavior is Behavior.ASK:
+        return None  # Rules that ask about files do not reach commands (CLI-1532).
     named = _possible_files(line, book, place) if line.too_long else _files(line, book, place)
     for question, writing in named:
         rule = forbidding_rule(question, behavior, writing=writing)
         if rule is not None:
             return _by_rule(rule, behavior, f"matches {question.path}, which the command names")
     return None
+
+
+def asks_plainly(entry: SourcedRule, text: str, place: PathContext) -> bool:
+    """Whether an ask rule matches a command of the line as the CLI sees it, so that it is certain to ask.
+
+    Behind other wrappers and in strings for a shell, the CLI may not see the command (CLI-1537).
+    """
+    line = parse_command(text)
+    content = entry.rule.content
+    if line.doubts or entry.whole_tool or content is None:
+        return not line.doubts
+    return any(
+        matches_text(content, command.source, command.source)
+        or allows_command(content, command, place.family)
+        for command in line.commands
+    )
 
 
 def _possible_files(
@@ -171,10 +190,11 @@ def may_ask_anyway(text: str, book: RuleBook, place: PathContext) -> Decision | 
 
 def _has_rules_against(book: RuleBook) -> bool:
     """Whether any deny or ask rule could match a part of a command."""
-    tools = ("Bash", *_FILE_TOOLS)
+    # Rules that ask about files do not reach commands (CLI-1532).
+    reaching = ((Behavior.DENY, ("Bash", *_FILE_TOOLS)), (Behavior.ASK, ("Bash",)))
     return any(
         entry.rule.tool in tools
-        for behavior in (Behavior.DENY, Behavior.ASK)
+        for behavior, tools in reaching
         for entry in book.of_behavior(behavior)
     )
 
@@ -350,7 +370,10 @@ def _covering(command: SimpleCommand, book: RuleBook, place: PathContext) -> Sou
 
 def _is_suspended(entry: SourcedRule, book: RuleBook, place: PathContext) -> bool:
     """Whether plan or auto mode ignores the rule, because it allows any program (measured)."""
-    if book.mode not in (Mode.PLAN, Mode.AUTO) or not place.family.classifier_in_plan:
+    family = place.family
+    if not (book.mode is Mode.AUTO and family.classifier_in_auto) and not (
+        book.mode is Mode.PLAN and family.classifier_in_plan
+    ):
         return False
     content = entry.rule.content or ""
     words = content.removesuffix(":*").rstrip("*").split()

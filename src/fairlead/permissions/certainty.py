@@ -32,7 +32,7 @@ _HOME = re.compile(r"~(?:/[\w./-]*)?")
 _ODD_CONTINUATION = re.compile(
     r"(?:^|[^ \t])[ \t]*\\\n(?![ \t]*[\w./'\"-])|(?<![ \t])\\\n|^\s*\\\n"
 )
-_OPEN_LINE = re.compile(r"[&|][ \t]*\n")
+_OPEN_LINE = re.compile(r"[&|;][ \t]*\n")
 _REDIRECTS = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<"))
 _OLD_REDIRECTS = frozenset((">", ">>", ">&", "<"))
 _TESTING = frozenset(("[", "[[", "]", "]]", "!", "==", "=~", "<", ">"))
@@ -94,6 +94,8 @@ def _is_plain_rule(entry: SourcedRule) -> bool:
         return "*" not in (tool.removesuffix("*") if server else tool)
     if tool in SHELLS:
         plain = _PLAIN_COMMAND_RULE.fullmatch(content) is not None
+        if not content.strip("*"):
+            return content == "*"  # 2.1.38 asks about `-c x` under `Bash(**)` (CLI-1534).
         return plain or not any(char in content for char in "*?\\$`\n")
     if tool in READERS | EDITORS:
         return _PLAIN_PATTERN.fullmatch(content) is not None

@@ -90,12 +90,12 @@ def always_choices(
     if too_long_to_analyze(call):
         return ()
     past = _comparable(earlier)
-    found: dict[tuple[PermissionUpdate, ...], Choice] = {}
+    choices_by_updates: dict[tuple[PermissionUpdate, ...], Choice] = {}
     for update, index in _candidates(call, suggested, place):
         choice = _choice(update, index, call, past, book, place)
         if choice is not None:
-            found.setdefault(choice.updates, choice)
-    return tuple(sorted(found.values(), key=lambda choice: choice.breadth))
+            choices_by_updates.setdefault(choice.updates, choice)
+    return tuple(sorted(choices_by_updates.values(), key=lambda choice: choice.breadth))
 
 
 def too_long_to_analyze(call: ToolCall) -> bool:
@@ -108,12 +108,12 @@ def too_long_to_analyze(call: ToolCall) -> bool:
 
 def _comparable(earlier: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
     """The last few calls that may serve as examples, each once."""
-    found: dict[str, ToolCall] = {}
+    examples: dict[str, ToolCall] = {}
     for call in islice(earlier, _MAX_PAST):
         text = _short(call)
         if len(text) <= _MAX_PAST_TEXT:
-            found.setdefault(text, call)
-    return tuple(found.values())
+            examples.setdefault(text, call)
+    return tuple(examples.values())
 
 
 def _candidates(
@@ -261,12 +261,12 @@ def _rule_lets_through(rule: Rule) -> str:
 
 
 def _breadth(update: KnownUpdate) -> int:
-    kept = 0 if scope_of(update) is Scope.SESSION else 1
+    persistence = 0 if scope_of(update) is Scope.SESSION else 1
     if isinstance(update, SetMode):
-        return 90 + kept
+        return 90 + persistence
     if isinstance(update, DirectoryUpdate):
-        return 60 + kept
-    return max((_rule_breadth(rule) for rule in rules_of(update)), default=0) + kept
+        return 60 + persistence
+    return max((_rule_breadth(rule) for rule in rules_of(update)), default=0) + persistence
 
 
 def _rule_breadth(rule: Rule) -> int:

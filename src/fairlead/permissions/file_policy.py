@@ -93,7 +93,8 @@ def _rules(
     question: FileQuestion, behavior: Behavior, tools: tuple[str, ...]
 ) -> Iterator[SourcedRule]:
     for entry in question.book.of_behavior(behavior):
-        if entry.rule.tool in tools and not entry.whole_tool:
+        # `Read(**)` covers the whole tool, and is a pattern for the files of other tools (CLI-1530).
+        if entry.rule.tool in tools and (not entry.whole_tool or entry.rule.content == "**"):
             yield entry
 
 

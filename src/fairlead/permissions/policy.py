@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from fairlead.permissions.bash_policy import (
     asks_anyway,
+    asks_plainly,
     check_command,
     forbidden_command,
     may_ask_anyway,
@@ -47,7 +48,6 @@ from fairlead.permissions.rules.tools import (
     same_tool,
 )
 from fairlead.permissions.rules.wildcards import star_match
-from fairlead.permissions.shell.commands import parse_command
 
 __all__ = ["check", "explain"]
 
@@ -142,10 +142,10 @@ def _goes_to_classifier(
         return call.tool in AGENTS and decision.rule is None
     if not decision.behavior.asks or call.tool in INTERACTIVE or call.tool in READERS:
         return False
-    if is_mcp(call.tool):
+    if is_mcp(call.tool) and book.mode is Mode.PLAN:
         return False  # the user is asked (CLI-1613)
     if decision.rule is not None and same_tool(decision.rule.rule.tool, call.tool):
-        return call.tool in SHELLS and bool(parse_command(call.text("command")).doubts)
+        return call.tool in SHELLS and not asks_plainly(decision.rule, call.text("command"), place)
     if book.mode is Mode.AUTO and call.tool in EDITORS:
         # Auto mode accepts edits inside the working directories, and judges all others (CLI-1514).
         return decision.reason is not Reason.NO_RULE
@@ -154,7 +154,9 @@ def _goes_to_classifier(
 
 def _has_classifier(book: RuleBook, place: PathContext) -> bool:
     """Whether the mode passes calls that would ask to the CLI's classifier."""
-    return book.mode in (Mode.PLAN, Mode.AUTO) and place.family.classifier_in_plan
+    if book.mode is Mode.AUTO:
+        return place.family.classifier_in_auto
+    return book.mode is Mode.PLAN and place.family.classifier_in_plan
 
 
 # The steps after deny and ask, in order. Each returns a decision, or None to continue.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -28,6 +28,7 @@ from fairlead.permissions.rules.tools import EDITORS, READERS, file_of
 from fairlead.permissions.rules.updates import rule_values
 from fairlead.permissions.shell.command_paths import EDIT_COMMANDS, command_paths
 from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, parse_command
+from fairlead.permissions.shell.parts import Part, parts_with_reserved_words
 from fairlead.permissions.shell.wrappers import RUNNERS, safe_assignments
 from fairlead.wire.updates import AddDirectories, AddRules, PermissionUpdate, SetMode
 
@@ -99,6 +100,9 @@ def _for_edit(call: ToolCall, book: RuleBook, place: PathContext) -> list[Permis
 
 def _for_command(text: str, book: RuleBook, place: PathContext) -> list[PermissionUpdate] | None:
     line = parse_command(text)
+    parts = () if place.family.wildcard_suggestions else parts_with_reserved_words(text)
+    if parts:
+        return _for_parts(parts, book, place)
     if not line.understood and _is_plain_expansion(line, place.family):
         return _rules_by_stage(line, book, place)
     if not line.understood:
@@ -113,6 +117,21 @@ def _for_command(text: str, book: RuleBook, place: PathContext) -> list[Permissi
     if not place.family.wildcard_suggestions and "<<" in text and len(line.commands) == 1:
         return [_local_rule(Rule("Bash", text.strip()))]
     return _rules_by_stage(line, book, place)
+
+
+def _for_parts(
+    parts: Sequence[Part], book: RuleBook, place: PathContext
+) -> list[PermissionUpdate] | None:
+    """What 2.1.38 suggests for loops and conditions: a rule for each part of the text (CLI-1651)."""
+    for part in filter(lambda part: part.names_paths, parts):
+        blocked = _for_blocked_path(parse_command(part.text), book, place)
+        if blocked:
+            return blocked
+    stages: dict[int, dict[Rule, None]] = {}
+    for part in parts:
+        if check_command(part.text, book, place).behavior is not Behavior.ALLOW:
+            stages.setdefault(part.stage, {})[Rule("Bash", part.text)] = None
+    return [_local_rule(*rules) for rules in stages.values()] or None
 
 
 def _beside_path(

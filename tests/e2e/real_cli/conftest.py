@@ -7,9 +7,10 @@
         assert model.requests[1].tool_results[0].text == "…"
 
 `cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). `make conformance` runs
-            each test that takes it on every version. `make test` runs each case on one of 2.1.38
-            and 2.1.325, and each module with at least four cases on both. FAIRLEAD_CLI_VERSIONS selects the versions
-            instead, each for all tests
+            each test that takes it on every version. `make test` runs up to three cases of each
+            module, evenly spread, each on one of 2.1.38 and 2.1.325, and the module on both if it
+            has at least four cases. FAIRLEAD_CLI_VERSIONS selects the versions instead, each for
+            all tests
             (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`).
             For one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
             For those that have a feature: `@pytest.mark.only(since="2.1.120")`, or `before=`.
@@ -47,7 +48,7 @@ from fairlead.wire.versions import Span, Version
 from tests.e2e.real_cli.cli_harness import CliHarness
 from tests.e2e.real_cli.compiled import compiled
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
-from tests.matrix import WHOLE
+from tests.matrix import WHOLE, share
 
 HERE = Path(__file__).parent
 
@@ -57,11 +58,13 @@ SELECTED = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(
 
 VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *SELECTED)))
 
-OLD_EVERY = 12
+MOST_CASES = 3
 MODULE_CASES = 4
-"""In `make test` the first case of a module and every twelfth after it run on the oldest of the
-default versions if the module has at least four cases, and all others on the newest: users have the
-newest, and it starts in half the CPU time. `make conformance` runs all cases on all versions."""
+"""In `make test` this many cases of a module run, evenly spread. The first of them runs on the oldest
+of the default versions if the module has at least four cases, and all others on the newest: users
+have the newest, and it starts in half the CPU time. A start of a real CLI takes a second of CPU time,
+and the emulator is compared with recordings of all these scenarios (E1), so the remaining cases run
+in `make conformance`, with all cases on all versions."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,23 +74,27 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     selected = [item for item in items if _applies(item)]
     if not (SELECTED or WHOLE):
-        selected = _one_version_each(selected)
+        selected = _some_of_each_module(selected)
     chosen = set(selected)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = selected
 
 
-def _one_version_each(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The items without those that another version of the same case stands for."""
+def _some_of_each_module(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The items without the cases of real CLIs that only `make conformance` runs."""
     modules: dict[Path, dict[str, list[pytest.Item]]] = {}
     for item in items:
-        modules.setdefault(item.path, {}).setdefault(_case(item), []).append(item)
-    chosen: set[pytest.Item] = set()
+        if _version(item) is not None:
+            modules.setdefault(item.path, {}).setdefault(_case(item), []).append(item)
+    removed = {item for cases in modules.values() for same in cases.values() for item in same}
     for cases in modules.values():
-        several = [same for same in cases.values() if len(same) > 1]
-        old = several[::OLD_EVERY] if len(several) >= MODULE_CASES else []
-        chosen.update(same[0 if same in old else -1] for same in cases.values())
-    return [item for item in items if item in chosen]
+        chosen = share(list(cases.values()), MOST_CASES)
+        removed.difference_update(same[-1] for same in chosen)
+        several = [same for same in chosen if len(same) > 1]
+        if several and len(cases) >= MODULE_CASES:
+            removed.remove(several[0][0])
+            removed.add(several[0][-1])
+    return [item for item in items if item not in removed]
 
 
 def _case(item: pytest.Item) -> str:

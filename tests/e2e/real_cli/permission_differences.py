@@ -97,7 +97,7 @@ DIFFERENCES = (
         reason="Ask rules are seen as deep as deny rules; a CLI sees some of them only at the surface, "
         "and goes by the mode or by another rule then.",
         holds=lambda case: _by_rule(case, Behavior.ASK) and case.call.tool == "Bash",
-        example=_example("if true; then cat .env; fi", ask="Read(.env)"),
+        example=_example("bash -c 'npm test'", ask="Bash(npm test)", mode="bypassPermissions"),
         versions=NEW,
         ours=Behavior.ASK,
         theirs=Behavior.ALLOW,

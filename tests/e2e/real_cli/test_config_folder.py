@@ -17,10 +17,19 @@ from urllib.parse import quote
 
 import fairlead
 from fairlead.model_api.replies import reply
+from fairlead.testing.real_cli import RealCli
+from fairlead.wire.versions import Version
 from tests.e2e.real_cli.cli_harness import TURN_S, CliHarness
 from tests.server.conftest import Client
 
 SOURCE = Path(str(fairlead.__file__)).parent.parent
+EFFORT_SINCE = Version(2, 1, 38)
+
+
+def has_effort(cli: RealCli) -> bool:
+    """Whether this version has `--effort`."""
+    version = Version.parse(cli.version)
+    return version is not None and version >= EFFORT_SINCE
 
 
 class ServerClient:
@@ -104,7 +113,12 @@ async def test_B44_sessions_resume_fork_change_effort_and_are_found_in_another_c
         begun = await client.intend("new_session", cwd=str(harness.project), prompt="first")
         session = begun["session"]
         await client.turns(session, 1)
-        assert (await client.intend("set_effort", session=session, effort="low"))["effort"] == "low"
+        if has_effort(harness.cli):
+            changed = await client.intend("set_effort", session=session, effort="low")
+            assert changed["effort"] == "low"
+        else:
+            refused = await client.client.intend("set_effort", session=session, effort="low")
+            assert refused["code"] == "bad_message", refused
         await client.say(session, "second", 2)
     assert list(config.glob("projects/*/*.jsonl")), "the CLI kept nothing there"
     assert not (harness.home / ".claude" / "projects").exists()

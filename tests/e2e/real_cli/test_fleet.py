@@ -21,10 +21,10 @@ from fairlead.server.policy import Policy
 from fairlead.server.service import open_service
 from fairlead.testing.hermetic import hermetic_env
 from tests.e2e.real_cli.cli_harness import CliHarness
-from tests.fleet.bus.server import running_bus
-from tests.fleet.ground import Fleet, FleetNode
+from tests.fleet.bus.nats_harness import running_bus
+from tests.fleet.fleet_harness import Fleet, FleetNode
 from tests.fleet.moving import git, moved, repository
-from tests.fleet.nats_ground import nats_fleet
+from tests.fleet.nats_fleet import nats_fleet
 from tests.server.conftest import Client, Served
 
 pytestmark = pytest.mark.timeout(400)
@@ -72,8 +72,8 @@ async def team(
     harness: CliHarness, homes: tuple[Path, Path], tmp_path: Path
 ) -> AsyncIterator[Fleet]:
     async with (
-        running_bus(tmp_path / "bus") as ground,
-        nats_fleet(ground, tmp_path, NODES, GATEWAYS) as made,
+        running_bus(tmp_path / "bus") as nats,
+        nats_fleet(nats, tmp_path, NODES, GATEWAYS) as made,
     ):
         for name, home in zip(NODES, homes, strict=True):
             await made.add_node(

@@ -45,6 +45,8 @@ class Family:
     """Protected file and directory names, besides the common ones."""
     extra_readonly: frozenset[str]
     """Read-only programs, besides the common ones."""
+    never_readonly: frozenset[str]
+    """Programs and subcommands that other versions treat as read-only, and this one does not (CLI-1543)."""
     sed_reads_files: bool
     """Whether `sed -n` with a file is read-only; otherwise only `sed -n` in a pipe is."""
     plain_words_only: bool
@@ -63,6 +65,8 @@ class Family:
     """Whether a read-only command may have a harmless assignment before it."""
     classifier_in_plan: bool
     """Whether plan mode passes commands and fetches to the CLI's own classifier."""
+    classifier_in_auto: bool
+    """Whether there is a mode auto, which does the same (CLI-1542)."""
     project_needs_trust: bool
     """Whether allow rules and directories of the project's own files need a trusted workspace."""
     project_may_bypass: bool
@@ -109,6 +113,7 @@ CLASSIC = Family(
     extra_safe_variables=frozenset(),
     extra_protected=frozenset(),
     extra_readonly=frozenset(),
+    never_readonly=frozenset(),
     sed_reads_files=True,
     plain_words_only=True,
     mcp_globs=False,
@@ -118,6 +123,7 @@ CLASSIC = Family(
     read_denial_stops_writes=False,
     readonly_variables=False,
     classifier_in_plan=False,
+    classifier_in_auto=False,
     project_needs_trust=False,
     project_may_bypass=True,
     colons_are_ambiguous=True,
@@ -129,12 +135,30 @@ CLASSIC = Family(
     rule_beside_path=False,
 )
 
-FIRST = replace(CLASSIC, name="2.1.29", since=Version(0, 0, 0), sed_reads_files=False)
+FIRST = replace(
+    CLASSIC,
+    name="2.1.29",
+    since=Version(0, 0, 0),
+    sed_reads_files=False,
+    never_readonly=frozenset(
+        (
+            "docker inspect",
+            "docker logs",
+            "expand",
+            "fold",
+            "readlink",
+            "rev",
+            "tac",
+            "tree",
+            "unexpand",
+        )
+    ),
+)
 
 CURRENT = Family(
     name="2.1.325",
     since=Version(2, 1, 325),
-    doubts=frozenset(("cd-with-git", "for-loop")),
+    doubts=frozenset(("cd-with-git", "for-loop", "redirected-control-flow")),
     duration=re.compile(r"\d+(?:\.\d+)?[smhd]?"),
     wrappers=frozenset(
         ("timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin", "xargs")
@@ -188,6 +212,7 @@ CURRENT = Family(
             "tsort",
         )
     ),
+    never_readonly=frozenset(),
     sed_reads_files=True,
     plain_words_only=False,
     mcp_globs=True,
@@ -197,6 +222,7 @@ CURRENT = Family(
     read_denial_stops_writes=True,
     readonly_variables=True,
     classifier_in_plan=True,
+    classifier_in_auto=True,
     project_needs_trust=True,
     project_may_bypass=False,
     colons_are_ambiguous=False,

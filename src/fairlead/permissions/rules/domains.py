@@ -65,8 +65,8 @@ def domain_matches(content: str, url: str, *, generous: bool) -> bool:
     wanted = content.removeprefix("domain:").lower()
     host = host_of(url)
     if host is None and generous:
-        found = re.match(r"\w+:[/\\]*(?:[^/?#\\@]*@)?([^/?#:\\]+)", url[:_LONGEST].strip())
-        host = found.group(1).lower() if found else None
+        match = re.match(r"\w+:[/\\]*(?:[^/?#\\@]*@)?([^/?#:\\]+)", url[:_LONGEST].strip())
+        host = match.group(1).lower() if match else None
     if host is None:
         return False
     if generous:

@@ -110,17 +110,17 @@ class IgnoreList:
     def verdict(self, path: str, *, is_dir: bool) -> bool | None:
         """True: ignored. False: explicitly not. None: the file says nothing about this path."""
         name = path[path.rfind("/") + 1 :]
-        best, said = -1, None
+        best, ignored = -1, None
         for number, pattern in reversed(self._names.get(name, ())):
             if is_dir or not pattern.dir_only:
-                best, said = number, not pattern.negated
+                best, ignored = number, not pattern.negated
                 break
         for number, pattern in self._others:
             if number < best:
                 break
             if pattern.matches(path, is_dir=is_dir):
                 return not pattern.negated
-        return said
+        return ignored
 
 
 @lru_cache(maxsize=512)
@@ -139,10 +139,10 @@ def _lines(text: str) -> Iterable[str]:
 
 
 def _without_trailing_blanks(line: str) -> str:
-    kept = line.rstrip(" ")
-    backslashes = len(kept) - len(kept.rstrip("\\"))
+    stripped = line.rstrip(" ")
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
     # A backslash keeps the one blank behind it.
-    return line[: len(kept) + 1] if backslashes % 2 and kept != line else kept
+    return line[: len(stripped) + 1] if backslashes % 2 and stripped != line else stripped
 
 
 _Token = tuple[str, object]
@@ -150,7 +150,7 @@ _Token = tuple[str, object]
 
 def _tokens(body: str, anchored: bool, unclosed_is_literal: bool) -> list[_Token] | None:
     """The pattern as tokens; None if it can match nothing."""
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     at, end, unclosed = 0, len(body), False
     while at < end:
         char = body[at]
@@ -158,8 +158,8 @@ def _tokens(body: str, anchored: bool, unclosed_is_literal: bool) -> list[_Token
             after = at
             while after < end and body[after] == "*":
                 after += 1
-            found += _star(body, at, after, anchored)
-            if found[-1][0] == "folders":
+            tokens += _star(body, at, after, anchored)
+            if tokens[-1][0] == "folders":
                 after += 1  # The slash belongs to it.
             at = after
         elif char == "[":
@@ -168,17 +168,17 @@ def _tokens(body: str, anchored: bool, unclosed_is_literal: bool) -> list[_Token
             unclosed = parsed is None
             if parsed is None and not unclosed_is_literal:
                 return None
-            found.append(("char", "[") if parsed is None else ("class", parsed[0]))
+            tokens.append(("char", "[") if parsed is None else ("class", parsed[0]))
             at = at + 1 if parsed is None else parsed[1]
         elif char == "\\":
             if at + 1 == end:
                 return None
-            found.append(("char", body[at + 1]))
+            tokens.append(("char", body[at + 1]))
             at += 2
         else:
-            found.append(("any", None) if char == "?" else ("char", char))
+            tokens.append(("any", None) if char == "?" else ("char", char))
             at += 1
-    return _merged(found)
+    return _merged(tokens)
 
 
 def _star(body: str, at: int, after: int, anchored: bool) -> list[_Token]:
@@ -192,11 +192,11 @@ def _star(body: str, at: int, after: int, anchored: bool) -> list[_Token]:
 
 def _merged(tokens: list[_Token]) -> list[_Token]:
     """Without repeated stars, so that few tokens in a row can match nothing at all."""
-    found: list[_Token] = []
+    merged: list[_Token] = []
     for token in tokens:
-        if not (found and token == found[-1] and token[0] in ("star", "folders", "rest")):
-            found.append(token)
-    return found
+        if not (merged and token == merged[-1] and token[0] in ("star", "folders", "rest")):
+            merged.append(token)
+    return merged
 
 
 def _bracket(body: str, start: int) -> tuple[_Class, int] | None:
@@ -248,12 +248,12 @@ class _Class:
     def has(self, char: str) -> bool:
         if char == "/":
             return False
-        found = (
+        matches = (
             char in self._singles
             or any(low <= char <= high for low, high in self._ranges)
             or any(_POSIX_CLASSES[kind](char) for kind in self._kinds)
         )
-        return found != self._negated
+        return matches != self._negated
 
 
 class _Automaton:

@@ -154,18 +154,18 @@ def _parse(text: str, path: str) -> dict[str, Any]:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         # Writing it back would drop one of the two.
         raise ValueError("a key stands twice in the same object")
-    return found
+    return values
 
 
 def _permissions(settings: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    found = settings.get("permissions", {})
-    if not isinstance(found, dict):
+    permissions = settings.get("permissions", {})
+    if not isinstance(permissions, dict):
         raise SettingsError(path, "`permissions` is not an object.")
-    return found
+    return permissions
 
 
 def _texts(values: object, name: str, path: str) -> Iterable[str]:
@@ -268,7 +268,7 @@ def _write(path: str, settings: Mapping[str, Any]) -> None:
 
 
 def _indentation(text: str) -> int | str:
-    found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    if match is None:
         return 2
-    return found.group(1) if "\t" in found.group(1) else len(found.group(1))
+    return match.group(1) if "\t" in match.group(1) else len(match.group(1))

@@ -123,9 +123,9 @@ def apply_update(
         raise OptionError("destination", f"{scope.in_words} is read-only.")
     file = (files or {}).get(scope)
     if isinstance(update, SetMode):
-        kept = tuple(entry for entry in book.modes if entry.scope is not scope)
+        remaining = tuple(entry for entry in book.modes if entry.scope is not scope)
         entry = SourcedMode(mode=mode_of(update), scope=scope, file=file)
-        return replace(book, modes=(*kept, entry))
+        return replace(book, modes=(*remaining, entry))
     if isinstance(update, DirectoryUpdate):
         return replace(book, directories=_changed_directories(book, update, scope, file))
     return replace(book, rules=_changed_rules(book, update, scope, file))
@@ -144,11 +144,11 @@ def _changed_rules(
         return tuple(
             entry for entry in book.rules if not (concerned(entry) and entry.rule in named)
         )
-    kept = book.rules
+    remaining = book.rules
     if isinstance(update, ReplaceRules):
-        kept = tuple(entry for entry in kept if not concerned(entry))
-    present = {entry.rule for entry in kept if concerned(entry)}
-    return kept + tuple(
+        remaining = tuple(entry for entry in remaining if not concerned(entry))
+    present = {entry.rule for entry in remaining if concerned(entry)}
+    return remaining + tuple(
         SourcedRule(rule=rule, behavior=behavior, scope=scope, file=file)
         for rule in named
         if rule not in present
@@ -158,14 +158,14 @@ def _changed_rules(
 def _changed_directories(
     book: RuleBook, update: DirectoryUpdate, scope: Scope, file: str | None
 ) -> tuple[SourcedDirectory, ...]:
-    kept = tuple(
+    remaining = tuple(
         entry
         for entry in book.directories
         if not (entry.scope is scope and entry.path in update.directories)
     )
     if isinstance(update, RemoveDirectories):
-        return kept
-    return kept + tuple(
+        return remaining
+    return remaining + tuple(
         SourcedDirectory(path=path, scope=scope, file=file)
         for path in dict.fromkeys(update.directories)
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from fairlead.permissions.model.families import CURRENT
 from fairlead.permissions.shell.commands import SimpleCommand, Word
@@ -22,7 +23,7 @@ EDIT_COMMANDS = frozenset(("mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"))
 
 _READERS_WORDS = """awk base64 cat column cmp comm cut diff egrep expand fgrep file find fold fmt git-diff
     git-grep grep head hexdump jq less ls man md5sum more nl numfmt od paste pr rev rg sed sha1sum sha256sum sort stat
-    strings tac tail tsort unexpand uniq wc xxd cd"""
+    strings tac tail tr tsort unexpand uniq wc xxd cd"""
 _READERS = frozenset(_READERS_WORDS.split())
 _WRITERS = frozenset(("mkdir", "touch", "rm", "rmdir", "tee"))
 _SCRIPT_FIRST = frozenset(("awk", "egrep", "fgrep", "git-grep", "grep", "jq", "rg", "sed"))
@@ -35,6 +36,13 @@ _EDIT_OPTIONS = {
     "cp": r"(?!)",
     "sed": r"-i|-E",
 }
+_WITHOUT_FILES = {"cd": "~", "find": ".", "git-grep": ".", "ls": ".", "rg": "."}
+"""What a program reads if it names no file; `grep -r` reads the working directory, too (CLI-1531)."""
+_RECURSIVE = re.compile(r"-[a-qs-zA-QS-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive")
+_GIT_VALUES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"))
+"""Options of git itself whose next word is a value."""
+_FIND_FILE = re.compile(r"-(?:newer|samefile|anewer|cnewer|i?path|i?wholename|i?lname)")
+_DELETES = re.compile(r"-[a-ce-zA-Z]*d[a-zA-Z]*|--delete")
 _SED_SCRIPT_OPTION = re.compile(r"-[nErsuz]*[ef]|--(?:expression|file)")
 _SED_PRINT = re.compile(r"(?:\d+(?:,\d+)?p;?)+")
 _TOLERANT = replace(CURRENT, literal_arguments=False)
@@ -80,6 +88,9 @@ def _arguments(command: SimpleCommand) -> tuple[str, list[Word], list[Word]]:
     if not command.words:
         return "", [], []
     name, words = _program(command)
+    folders: list[str] = []
+    if name == "git":
+        words, folders = _without_git_options(words)
     if name == "git" and words and words[0].value == "diff":
         words = [word for word in words if not _REVISION.fullmatch(word.value or "")]
         name, words = "git-diff", words[1:]
@@ -87,6 +98,7 @@ def _arguments(command: SimpleCommand) -> tuple[str, list[Word], list[Word]]:
         name, words = "git-grep", words[1:]
     operands, options = _split(words)
     inner = [path for option in options for path in _paths_in_option(option)]
+    inner += _late_options(words)
     if name in ("mv", "cp"):
         # The CLI takes the source of a copy for a file that is changed, too (CLI-1516).
         return name, operands[:-1] + inner, operands
@@ -101,7 +113,38 @@ def _arguments(command: SimpleCommand) -> tuple[str, list[Word], list[Word]]:
         operands = operands[1:]
     if name == "find":
         operands = _roots_of_find(words)
-    return name, operands + inner, []
+    if name == "tr":
+        operands, inner = _files_of_tr(words), []
+    paths = operands + inner or _default_files(name, options)
+    return name, paths + _below(folders, paths), []
+
+
+def _without_git_options(words: list[Word]) -> tuple[list[Word], list[str]]:
+    """The words from the subcommand on, and the folders of `-C`: `git -C src diff x` (CLI-1536)."""
+    index, folders = 0, []
+    while index < len(words) and (words[index].value or "").startswith("-"):
+        if words[index].value == "-C" and index + 1 < len(words):
+            folders.append(words[index + 1].value or "")
+        index += 2 if words[index].value in _GIT_VALUES else 1
+    return words[index:], folders
+
+
+def _below(folders: list[str], files: list[Word]) -> list[Word]:
+    """The files again, as seen from the folder that git changes to."""
+    if not folders:
+        return []
+    folder = posixpath.join("", *folders)
+    paths = [posixpath.normpath(posixpath.join(folder, word.value or "")) for word in files]
+    return [Word(source=path, value=path) for path in paths]
+
+
+def _default_files(name: str, options: list[Word]) -> list[Word]:
+    path = _WITHOUT_FILES.get(name)
+    if name in ("egrep", "fgrep", "grep") and any(
+        _RECURSIVE.fullmatch(option.value or "") for option in options
+    ):
+        path = "."
+    return [Word(source=path, value=path)] if path else []
 
 
 def _program(command: SimpleCommand) -> tuple[str, list[Word]]:
@@ -130,10 +173,25 @@ def _split(words: list[Word]) -> tuple[list[Word], list[Word]]:
 def _paths_in_option(option: Word) -> list[Word]:
     """A file may hide in an option: `--file=/etc/passwd`, `-f/etc/passwd`."""
     value = option.value or ""
-    found = re.search(r"(?<==).+|(?<=^-\w)[/~].*", value, re.DOTALL)
-    if not found or not re.search(r"[/~]|\.\w", found.group()):
+    match = re.search(r"(?<==).+|(?<=^-\w)[/~].*", value, re.DOTALL)
+    if not match or not re.search(r"[/~]|\.\w", match.group()):
         return []
-    return [Word(source=found.group(), value=found.group(), glob=option.glob)]
+    return [Word(source=match.group(), value=match.group(), glob=option.glob)]
+
+
+def _late_options(words: list[Word]) -> list[Word]:
+    """Options behind an operand: the CLI takes them for files, too (CLI-1719)."""
+    found: list[Word] = []
+    has_operand = False
+    for word in words:
+        value = word.value or ""
+        if value == "--":
+            break
+        if not value.startswith("-"):
+            has_operand = True
+        elif has_operand and value != "-":
+            found.append(word)
+    return found
 
 
 def _gives_script(option: Word) -> bool:
@@ -148,12 +206,20 @@ def _roots_of_find(words: list[Word]) -> list[Word]:
         if (word.value or "")[:1] in ("-", "(", "!", ")"):
             break
         roots.append(word)
-    # Further files may stand behind tests such as -newer.
+    # Further files may stand behind tests such as -newer and -path (CLI-1720).
     return roots + [
         words[index + 1]
         for index, word in enumerate(words[:-1])
-        if (word.value or "").startswith(("-newer", "-samefile"))
+        if _FIND_FILE.match(word.value or "")
     ]
+
+
+def _files_of_tr(words: list[Word]) -> list[Word]:
+    """What follows the sets of tr: two of them, or one that is deleted (CLI-1720)."""
+    rest = list(dropwhile(lambda word: (word.value or "").startswith("-"), words))
+    options = [word.value or "" for word in words[: len(words) - len(rest)]]
+    deletes = any(_DELETES.fullmatch(option) for option in options)
+    return rest[1 if deletes else 2 :]
 
 
 def _files_of_sed(words: list[Word]) -> list[Word]:

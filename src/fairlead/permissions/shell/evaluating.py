@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
-__all__ = ["asks_under_every_rule"]
+__all__ = ["asks_under_every_rule", "names_stat_variable"]
 
 _COMPARISONS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _NUMBER = re.compile(r"-?\d+")
@@ -64,6 +64,11 @@ def _find(arguments: Sequence[str]) -> bool:
     return any(word.startswith("-files0-from") for word in arguments)
 
 
+def _stat(arguments: Sequence[str]) -> bool:
+    # In zsh, `stat -A name` and `stat -H name` set a variable (CLI-1717).
+    return any(map(names_stat_variable, arguments))
+
+
 def _always(arguments: Sequence[str]) -> bool:
     return True
 
@@ -81,5 +86,16 @@ _CHECKS: dict[str, Callable[[Sequence[str]], bool]] = {
     "printf": _printf,
     "read": _always,
     "shopt": _always,
+    "stat": _stat,
     "test": _test,
 }
+
+
+def names_stat_variable(option: str) -> bool:
+    """Whether an option of stat, or one of several in one word, is `-A` or `-H`.
+
+    What follows `-c` is its format.
+    """
+    if option[:1] != "-" or option[1:2] in ("", "-", "c"):
+        return False
+    return "A" in option or "H" in option

@@ -61,6 +61,8 @@ _SILENT = frozenset(("heredoc_start", "heredoc_end", "file_descriptor", "heredoc
 _TOKEN_FEATURES = {"|&": "pipe-stderr", "!": "control-flow"}
 
 _CODED_CHARACTER = re.compile(r"\$'[^']*\\[xuUc0-7]")
+_QUOTED_DELIMITER = re.compile(r"'[^'\n]+'|\"[^\"\n]+\"")
+"""The end of a here-document that the shell does not expand; in `<<"E` the quote is open (CLI-1544)."""
 _BEFORE_FUNCTION = re.compile(r"(?<!\S)(\S++)[ \t]++(?=[\w-]++[ \t]*+\(\))")
 """The word before `name()`. It starts only at a word, so that it takes linear time."""
 
@@ -295,11 +297,11 @@ class _Reader:
         try:
             # shlex keeps an escaped newline between words; the shell drops it.
             text = re.sub(r"(?<=[ \t])\\\n", " ", command.text_from(0))
-            found = shlex.split(text, posix=True)
+            split_words = shlex.split(text, posix=True)
         except ValueError:
             self.doubt("its quotes do not match")
             return
-        if found != values:
+        if split_words != values:
             self.doubt("its words can be read in two ways")
 
     def keep(self, command: SimpleCommand, hidden: bool) -> None:
@@ -318,6 +320,8 @@ class _Reader:
             if child.type.endswith("_redirect"):
                 redirects.extend(self.redirect(child, hidden))
             else:
+                if child.type in _CONTROL_FLOW:
+                    self.features.add("redirected-control-flow")
                 self.visit(child, hidden)
                 self.lost_dash(child, hidden)
                 before = max(before, len(self.hidden if hidden else self.commands))
@@ -382,13 +386,13 @@ class _Reader:
         return [Redirect(operator=operator, target=word, stream=stream) for word in words]
 
     def heredoc(self, node: Node, hidden: bool) -> list[Redirect]:
-        found: list[Redirect] = [Redirect(operator="<<")]
+        redirects: list[Redirect] = [Redirect(operator="<<")]
         for child in node.children:
             if child.type == "heredoc_start":
-                if self.text(child)[:1] not in ("'", '"'):
+                if not _QUOTED_DELIMITER.fullmatch(self.text(child)):
                     self.doubt("it has a here-document that the shell expands")
             elif child.type == "file_redirect":
-                found.extend(self.redirect(child, hidden))
+                redirects.extend(self.redirect(child, hidden))
             elif child.type == "heredoc_body":
                 for part in child.children:
                     if part.is_named:
@@ -397,7 +401,7 @@ class _Reader:
                 # What follows the here-document on its line, as in `cat <<'A' | sh`.
                 self.doubt("a command follows its here-document")
                 self.visit(child, hidden)
-        return found
+        return redirects
 
 
 def _hides_characters(text: str) -> bool:

@@ -15,6 +15,20 @@ _LOOKS_LIKE_OPTION = re.compile(r"-.+", re.DOTALL)
 """2.1.325 takes `-.` and `-^x` for options, too (CLI-1521)."""
 
 
+_FORMATS = frozenset(("", "oneline", "short", "medium", "full", "fuller", "email", "raw"))
+"""Formats of git that the CLI knows by name; it asks about others, which a setting may define."""
+_SIGNATURE = re.compile(r"%[-+ ]?G|signature")
+"""Placeholders for which git starts another program, to verify a signature."""
+
+
+def _is_known_format(value: str) -> bool:
+    """Whether the value of `--format` or `--pretty` of git is read-only (CLI-1716)."""
+    if value in _FORMATS:
+        return True
+    has_placeholder = "%" in value or value.startswith(("format:", "tformat:"))
+    return has_placeholder and _SIGNATURE.search(value) is None
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options that a program may have."""
@@ -24,6 +38,10 @@ class Options:
     texts: frozenset[str] = frozenset()
     operands: int | None = None
     """The largest number of other arguments; None for any number."""
+    attached: frozenset[str] = frozenset()
+    """Options whose number must follow an equals sign: a next word would be an operand."""
+    ends_at_dashes: bool = True
+    """Whether `--` ends the options; for some programs the CLI goes on looking (CLI-1721)."""
 
     def fit(self, arguments: list[str], program: str) -> bool:
         """Whether every option is known and has the value that it needs."""
@@ -31,6 +49,8 @@ class Options:
         while index < len(arguments):
             word = arguments[index]
             index += 1
+            if word == "--" and not self.ends_at_dashes:
+                continue
             if word == "--":
                 operands += len(arguments) - index
                 break
@@ -48,12 +68,17 @@ class Options:
         name, equals, value = word.partition("=")
         if name in self.flags:
             return None if equals else 0
+        if name in self.attached:
+            return 0 if value.isdigit() else None
         if name in self.numbers or name in self.texts:
             given = [value] if equals else following
-            if not given or _LOOKS_LIKE_OPTION.fullmatch(given[0]):
+            # A lone dash is no value either (CLI-1719).
+            if not given or given[0].startswith("-"):
                 return None
             if name in self.numbers and not given[0].isdigit():
                 return None
+            if program == "git" and name in ("--format", "--pretty"):
+                return (0 if equals else 1) if _is_known_format(given[0]) else None
             return 0 if equals else 1
         if program == "git" and re.fullmatch(r"-\d+", word):
             return 0
@@ -65,10 +90,18 @@ class Options:
 
 
 def _options(
-    flags: str = "", numbers: str = "", texts: str = "", operands: int | None = None
+    flags: str = "",
+    numbers: str = "",
+    texts: str = "",
+    operands: int | None = None,
+    attached: str = "",
+    *,
+    ends_at_dashes: bool = True,
 ) -> Options:
     """Single characters are short options, longer words are long ones."""
-    return Options(_names(flags), _names(numbers), _names(texts), operands)
+    return Options(
+        _names(flags), _names(numbers), _names(texts), operands, _names(attached), ends_at_dashes
+    )
 
 
 def _names(text: str) -> frozenset[str]:
@@ -101,12 +134,14 @@ OPTIONS = {
         "show-email e f w M C score-debug s l t",
         "abbrev",
         "L date ignore-rev",
+        ends_at_dashes=False,
     ),
     "git branch": _options(
         "l list a all r remotes v verbose color no-color column no-column no-abbrev show-current i ignore-case",
-        "abbrev",
+        "",
         "contains no-contains points-at sort",
         operands=0,
+        attached="abbrev",
     ),
     "git cat-file": _options("t s p e"),
     "git config --get": _options(
@@ -201,7 +236,7 @@ OPTIONS = {
     "docker logs": _options(operands=1),
     "docker ps": _options("a", operands=0),
     "arch": _options(operands=0),
-    "base64": _options("d decode", "w wrap"),
+    "base64": _options("d decode", "w wrap", ends_at_dashes=False),
     "date": _options("u utc R", texts="d date", operands=1),
     "egrep": _GREP,
     "fgrep": _GREP,

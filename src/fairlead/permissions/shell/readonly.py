@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from fairlead.permissions.model.families import Family
 from fairlead.permissions.shell.commands import SimpleCommand, Word
+from fairlead.permissions.shell.evaluating import names_stat_variable
 from fairlead.permissions.shell.options import NEW_OPTIONS, OLD_OPTIONS, OPTIONS, Options
 from fairlead.permissions.shell.wrappers import inner_index, safe_assignments
 
@@ -66,10 +67,11 @@ _EXACT = frozenset(
 
 _PLAIN_WORD = re.compile(r"[\w./:,@=+~-]*|'[\w ./:,@=+~*-]*'|\"[\w ./:,@=+~*-]*\"", re.ASCII)
 _QUOTED_WORD = re.compile(r"[\w./:,@=+~-]*|'[^']*'|\"[^\"$`\\]*\"", re.ASCII)
+_GIT_TOKEN = re.compile(r"(\s(?:-c|--exec-path|--config-env)(?=[\s=]))|(\bgit\b)|\n")
 _SED_SCRIPT = re.compile(r"\d+(?:,\d+)?p(?:;\d+(?:,\d+)?p)*")
 _JQ_FILTER = re.compile(r"[A-Za-z0-9_.\[\], |\"()-]*")
 _JQ_WORDS = re.compile(r"\b(?:env|input|inputs|include|import|debug|stderr|halt|getpath)\b")
-_CONTAINER = re.compile(r"[\w.:-]+")
+_CONTAINER = re.compile(r"[\w./:-]+")
 _UNIQ_OPTION = re.compile(r"-[a-zA-Z]+|--[a-zA-Z-]+(?:=\S+)?")
 _TEST_OPERATORS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 _TEST_UNSUPPORTED = frozenset(("-v", "-R", "-a", "-o", "-t", "(", ")", "--"))
@@ -95,7 +97,7 @@ def is_read_only(command: SimpleCommand, family: Family) -> bool:
         return False
     if command.assignments and not family.readonly_variables:
         return False
-    if not safe_assignments(command, family):
+    if not safe_assignments(command, family) or _configures_git(command, family):
         return False
     globs = any(word.glob for word in command.words)
     if "glob-in-read-only" in family.doubts and globs:
@@ -133,6 +135,19 @@ def _is_bare_test(command: SimpleCommand, index: int) -> bool:
     return re.match(r"(?:\[\[?|test)(?:\s|$)", command.text_from(index)) is not None
 
 
+def _configures_git(command: SimpleCommand, family: Family) -> bool:
+    """Whether 2.1.38 takes the text for git with options that can run programs (CLI-1538)."""
+    if not family.plain_words_only or command.words[0].value in ("egrep", "fgrep", "grep", "rg"):
+        return False
+    is_git = False
+    for option, git in _GIT_TOKEN.findall(command.source):
+        if option and is_git:
+            return True
+        # An option may begin with the end of the line, and then it ends the line.
+        is_git = bool(git) or (is_git and bool(option) and not option.startswith("\n"))
+    return False
+
+
 def _is_other_home(word: Word) -> bool:
     """Whether the word is a path such as `~root/x`, about which 2.1.325 asks everywhere (CLI-1503)."""
     return word.source.startswith("~") and word.source[1:2] not in ("", "/")
@@ -164,6 +179,10 @@ def _unwrapped(command: SimpleCommand, family: Family) -> int | None:
 
 def _is_harmless(name: str, arguments: list[str], family: Family) -> bool:
     if name in _NEWER and name not in family.extra_readonly:
+        return False
+    if family.never_readonly.intersection((name, " ".join((name, *arguments[:1])))):
+        return False
+    if name == "stat" and any(map(names_stat_variable, arguments)):
         return False
     if name in _ANYTHING or (name, *arguments) in _EXACT:
         return True
@@ -219,6 +238,14 @@ def _is_plain_find(arguments: list[str], family: Family) -> bool:
         if before not in _FIND_VALUES and any(char in word for char in "*?[")
     ]
     return not roots and not _FIND_ACTIONS.intersection(arguments)
+
+
+def _is_plain_man(arguments: list[str], family: Family) -> bool:
+    # An option behind a page asks, and so does a page that is a file (CLI-1719).
+    operands = list(dropwhile(lambda word: word.startswith("-"), arguments))
+    if any(word.startswith("-") or "/" in word for word in operands):
+        return False
+    return OPTIONS["man"].fit(arguments, "man") and all(map(_is_literal, arguments))
 
 
 def _is_plain_uniq(arguments: list[str], family: Family) -> bool:
@@ -284,6 +311,7 @@ _SPECIAL: dict[str, Callable[[list[str], Family], bool]] = {
     "find": _is_plain_find,
     "history": _is_plain_history,
     "jq": _is_plain_jq,
+    "man": _is_plain_man,
     "printf": _is_plain_printf,
     "ps": _is_plain_ps,
     "sed": _is_sed_print,

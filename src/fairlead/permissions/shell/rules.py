@@ -29,7 +29,7 @@ __all__ = ["allows_command", "catches_line", "matches_text"]
 _STAR = re.compile(r"(?<!\\)\*")
 _QUOTES = re.compile(r"[\"'\\]")
 _PRECEDING = re.compile(
-    r"^(?:(?:!|then|do|else|elif|if|while|until|time|noglob|[A-Za-z_]\w*\+?=\S*) )+"
+    r"^(?:(?:!|then|do|done|else|elif|esac|fi|if|while|until|time|noglob|[A-Za-z_]\w*\+?=\S*) )+"
 )
 _MAX_FRAGMENTS = 200
 """Pieces of a line that are looked at behind wrappers."""
@@ -140,5 +140,5 @@ def _fragments(text: str) -> tuple[str, ...]:
     bare = [" ".join(_QUOTES.sub("", part).split()) for part in _OPERATORS.split(text)]
     bare += [part[:-3] for part in bare if part.endswith(" ]]")]
     commands = [_PRECEDING.sub("", part) for part in bare]
-    found = dict.fromkeys(filter(None, bare + commands))
-    return tuple(dict.fromkeys((*found, *_views(found))))
+    fragments = dict.fromkeys(filter(None, bare + commands))
+    return tuple(dict.fromkeys((*fragments, *_views(fragments))))

@@ -137,15 +137,15 @@ def _joined(node: Node, source: bytes, reading: WordReading) -> str | None:
 
 
 def _substitutions(node: Node) -> list[Node]:
-    found: list[Node] = []
+    substitutions: list[Node] = []
     waiting = [node]
     while waiting:
         current = waiting.pop()
         if current.type in ("command_substitution", "process_substitution"):
-            found.append(current)
+            substitutions.append(current)
         else:
             waiting.extend(reversed(current.children))
-    return found
+    return substitutions
 
 
 _ANSI_C = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)

@@ -7,10 +7,11 @@ tolerant syntax. Neighbors: `rules`, `readonly`, `command_paths`.
 
 from __future__ import annotations
 
+import operator
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import dropwhile, islice, pairwise
 
 from fairlead.permissions.model.families import Family
 from fairlead.permissions.shell.commands import SimpleCommand, Word, parse_command
@@ -32,8 +33,8 @@ _SAFE_VARIABLES = frozenset(_SAFE_VARIABLES_WORDS.split())
 """Variables that cannot make a program run another one (measured on 2.1.38 and 2.1.325)."""
 
 _SAFE_VALUE = re.compile(r"[A-Za-z0-9_./:-]+")
-_DENY_WRAPPERS_WORDS = """! { } builtin busybox caffeinate catchsegv cgexec chroot chrt command coproc dbus-run-session do doas
-    else entr env exec fakeroot firejail flock gdb if ionice linux64 ltrace nice nocorrect noglob
+_DENY_WRAPPERS_WORDS = """! { } builtin busybox caffeinate catchsegv cgexec chroot chrt command coproc dbus-run-session do doas done
+    elif else entr env esac exec fakeroot fi firejail flock gdb if ionice linux64 ltrace nice nocorrect noglob
     nohup nsenter numactl parallel pkexec prlimit proxychains runuser script setarch setsid
     stdbuf strace su sudo systemd-run taskset then time timeout toybox unbuffer unshare until watch
     while xargs"""
@@ -152,6 +153,10 @@ def deny_views(command: SimpleCommand) -> Iterator[tuple[str, ...]]:
     if bare != likely:
         # The CLI also compares the text without any quotes (CLI-1508).
         yield from islice(_views_of(bare, depth=0), _MAX_VIEWS)
+    written = tuple(word.source for word in command.words)
+    if written not in (likely, bare):
+        # A rule may contain the quotes of the command (CLI-1533).
+        yield from islice(_views_of(written, depth=0), _MAX_VIEWS)
     if any(word.value is None for word in command.words):
         # An expansion may be empty, and then its word is gone.
         rest = tuple(word.value for word in command.words if word.value is not None)
@@ -179,8 +184,8 @@ def _likely(command: SimpleCommand) -> tuple[str, ...]:
 
 
 def _views_of(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
-    while words and not words[0]:
-        words = words[1:]  # The CLI skips empty words before a command (CLI-1508).
+    # The CLI skips empty words before a command (CLI-1508).
+    words = tuple(dropwhile(operator.not_, words)) if words and not words[0] else words
     if not words or depth > _MAX_WRAPPERS:
         return
     yield words

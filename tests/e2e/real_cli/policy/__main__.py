@@ -22,15 +22,18 @@ import datetime
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
+from fairlead.permissions import family_of
 from fairlead.testing.real_cli import ensure
 from tests.e2e.real_cli.compiled import compiled
-from tests.e2e.real_cli.policy.compare import Case, cases
+from tests.e2e.real_cli.policy.compare import Case, Verdicts, cases
 from tests.e2e.real_cli.policy.figures import Figures, figures_of, write
-from tests.e2e.real_cli.policy.generate import scenarios
+from tests.e2e.real_cli.policy.generate import CALLS, scenarios
 from tests.e2e.real_cli.policy.hunt import hunted
 from tests.e2e.real_cli.policy.recording import SLICE, load, record
+from tests.e2e.real_cli.policy.scenario import Scenario
 from tests.e2e.real_cli.policy.shrink import shrunk
 
 MAIN = ("2.1.38", "2.1.325")
@@ -40,7 +43,10 @@ PLAN = (
     *((version, "everyday", 1000) for version in MAIN),
     *((version, "wild", 1000) for version in OTHERS),
 )
-"""Version, mix and calls of a run of `conform`."""
+"""Version, mix and decided calls of a run of `conform`."""
+
+MOST_DRAWN = 5
+"""Generated calls for each call that is to be decided, at most."""
 
 MOST_SHRUNK = 10
 """Laxer cases that are reduced; the others are printed as they are."""
@@ -93,10 +99,9 @@ async def _conform(given: argparse.Namespace) -> int:
         sys.stdout.write(f"slice: {note}\n")
     figures: list[Figures] = []
     for version, mix, calls in PLAN:
-        made = scenarios(given.seed, max(1, int(calls * given.share)), mix)
-        save = given.save / f"{version}-{mix}-{given.seed}.jsonl" if given.save else None
+        wanted = max(1, int(calls * given.share))
         cli = compiled(ensure(version))
-        found = cases(version, await record(made, cli, workers=given.workers, save=save))
+        found = cases(version, await _decided(version, mix, wanted, given))
         figures.append(figures_of(version, mix, found))
         sys.stdout.write(f"{figures[-1]}\n")
         for case in found:
@@ -107,6 +112,27 @@ async def _conform(given: argparse.Namespace) -> int:
             sys.stdout.write(f"laxer: {await shrunk(case, version, cli)}\n")
     write(figures, given.seed)
     return int(bool(changed) or not all(entry.passed for entry in figures))
+
+
+async def _decided(
+    version: str, mix: str, wanted: int, given: argparse.Namespace
+) -> list[tuple[Scenario, Verdicts]]:
+    """Verdicts on at least as many calls as wanted: a CLI does not decide about every generated call."""
+    save = given.save / f"{version}-{mix}-{given.seed}.jsonl" if given.save else None
+    known = family_of(version).classifier_in_auto
+    drawn = (
+        made
+        for made in scenarios(given.seed, MOST_DRAWN * wanted, mix)
+        if known or made.mode != "auto"
+    )
+    found: list[tuple[Scenario, Verdicts]] = []
+    while True:
+        decided = sum(verdict is not None for _, verdicts in found for verdict in verdicts)
+        batch = list(islice(drawn, -(-(wanted - decided) // CALLS)))
+        if not batch:
+            return found
+        cli = compiled(ensure(version))
+        found += await record(batch, cli, workers=given.workers, save=save)
 
 
 async def _slice_changes(version: str, workers: int) -> list[str]:

@@ -17,6 +17,7 @@ from tests.e2e.real_cli.policy import grammar, more_words, words
 from tests.e2e.real_cli.policy.everyday import EVERYDAY, everyday_command
 from tests.e2e.real_cli.policy.layouts import LAYOUTS
 from tests.e2e.real_cli.policy.mutations import changed, with_options
+from tests.e2e.real_cli.policy.option_words import program_with_options
 from tests.e2e.real_cli.policy.recombined import recombined
 from tests.e2e.real_cli.policy.rule_texts import (
     BEHAVIORS,
@@ -215,7 +216,7 @@ def _command(dice: _Dice, depth: int = 0) -> str:
         return grammar.line(dice, lambda: _simple(dice))
     kind = dice.random()
     if depth > 2 or kind < 0.42:
-        return _simple(dice)
+        return program_with_options(dice) if dice.random() < 0.15 else _simple(dice)
     if kind < 0.57:
         shape = dice.choice(words.WRAPPERS)
     elif kind < 0.63:
