@@ -6,7 +6,8 @@
 `--cache FOLDER` stores what the real CLIs wrote, so the emulator can be compared again without them.
 A script on which the emulator differs is played to the real CLI again, up to three times in all. If the
 emulator agrees with one of the plays, or differs only in lines in which they differ from each other
-(`comparison.explained`), the CLI itself varies there, and the script counts as equal.
+(`comparison.explained`), the CLI itself varies there, and the script counts as equal. A play that does
+not end within `PLAY_S` is killed and counts as a difference.
 The exit code is 1 if fewer than 95 % of the scripts are equal on a version, or if a difference is not
 named in `known_differences`.
 """
@@ -17,7 +18,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,19 @@ from tests.e2e.conversations.named_scripts import named_scripts
 from tests.e2e.conversations.shrinking import shrink
 from tests.e2e.conversations.verdict import Verdict
 
-__all__ = ["Recorder", "compare", "main"]
+__all__ = ["HUNG", "Recorder", "compare", "finished", "main"]
 
 PLAYS = 3
 """How often a script is played to a real CLI before a difference counts."""
+
+PLAY_S = 900.0
+"""How long a play may take in all; a script has up to about 40 steps, most of them take a second."""
+
+CANCEL_S = 30.0
+"""How long a play may take to end after it was cancelled."""
+
+HUNG = [{"_timeout": "play"}]
+"""What stands for the lines of a play that did not end."""
 
 
 class Recorder:
@@ -48,7 +58,7 @@ class Recorder:
         key = (version, script.key)
         plays = self._plays.setdefault(key, self._read(version, script))
         while len(plays) < count and not self._offline:
-            plays.append(await play_real(script, version))
+            plays.append(await finished(play_real(script, version)))
             self._write(version, script, plays)
         return plays
 
@@ -66,13 +76,34 @@ class Recorder:
             path.write_text(json.dumps(plays))
 
 
+async def finished(play: Coroutine[Any, Any, list[Any]], limit_s: float = PLAY_S) -> list[Any]:
+    """The lines of a play, or `HUNG` if it is not over after this time; then it is cancelled.
+
+    The player kills the process when it is cancelled. A player that does not end even then is left
+    alone, so that one script cannot prevent the figures of all others.
+    """
+    task = asyncio.create_task(play)
+    done, _ = await asyncio.wait({task}, timeout=limit_s)
+    if done:
+        return task.result()
+    task.cancel()
+    await asyncio.wait({task}, timeout=CANCEL_S)
+    return HUNG
+
+
 async def compare(script: HostScript, version: str, recorder: Recorder) -> Verdict | None:
     """The verdict on one script; None if the recorder is offline and does not know it."""
     if not await recorder.plays(script, version, 1):
         return None
-    emulated = outline(await play_emulated(script, version))
+    lines = await finished(play_emulated(script, version))
+    if lines == HUNG:
+        diff = difference(outline((await recorder.plays(script, version, 1))[0]), lines)
+        return Verdict(script=script, version=version, is_equal=False, diff=diff)
+    emulated = outline(lines)
     for count in range(1, PLAYS + 1):
         plays = [outline(play) for play in await recorder.plays(script, version, count)]
+        if plays[-1] == outline(HUNG):
+            break  # repeated plays would only take the same time again
         if any(equal(play, emulated) for play in plays) or explained(plays, emulated):
             return Verdict(script=script, version=version, is_equal=True)
     diff = difference(plays[0], emulated)

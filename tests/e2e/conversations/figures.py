@@ -39,6 +39,7 @@ EARLIER: tuple[tuple[str, str, str], ...] = (
         "230 of 240",
         "390 of 410",
     ),
+    ("2026-11-18, seed 8118, scripts 0 to 99, new to the emulator", "not finished", "96 of 100"),
 )
 """Earlier comparisons: when and of what, and the equal scripts of 2.1.38 and 2.1.325.
 

@@ -39,6 +39,8 @@ START_S = {"real": 8.0, "emulated": 4.0}
 """How long a process that has not written anything yet may take to start."""
 READ_S = 0.25
 """How long a process neither runs nor writes before it counts as having read its input."""
+STDERR_S = 5.0
+"""How long the rest of stderr may take after the process was killed."""
 POLL_S = 0.02
 LINE_LIMIT = 64 * 1024 * 1024
 NAMESPACE = uuid.UUID("8f3a52a0-0000-4000-8000-000000000000")
@@ -134,7 +136,10 @@ class Host:
         await self._process.wait()
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-        text = (await self._stderr).decode(errors="replace")
+        text = ""
+        with contextlib.suppress(TimeoutError):
+            # A program that left the process group can keep stderr open for ever.
+            text = (await asyncio.wait_for(self._stderr, STDERR_S)).decode(errors="replace")
         self._lines.append({"_exit": self._process.returncode})
         if self._process.returncode not in (0, None):
             self._lines[-1]["_stderr"] = text[-1500:]

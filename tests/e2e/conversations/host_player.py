@@ -28,6 +28,9 @@ from tests.e2e.real_cli.compiled import compiled
 
 __all__ = ["play_emulated", "play_real"]
 
+SUGGESTED = "A scripted answer (suggestion)."
+"""What the model API answers to the request for a suggestion."""
+
 
 async def play_real(script: HostScript, version: str) -> list[Data]:
     """The lines of the real CLI, with its exit code as the last one."""
@@ -54,7 +57,7 @@ async def play_emulated(script: HostScript, version: str) -> list[Data]:
                 for entry in script.replies
                 if entry["segment"] >= segment
             ]
-            text = json.dumps({"queue": queue, "unmatched": "done"})
+            text = json.dumps({"queue": queue, "unmatched": "done", "suggest": SUGGESTED})
             path.write_text(text.replace("{root}", str(root)))
 
         write(0)

@@ -120,9 +120,10 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         words="A command that no shell can parse, such as `if`: 2.1.325 runs it under a rule for all of "
-        "Bash, and the permission policy asks.",
+        "Bash, and the permission policy asks (CLI-1718). The host's answer decides how the turn goes on.",
         only=ANY,
-        script="'command': 'if'",
+        has=r"^\+ control_request/can_use_tool",
+        script="'--allowedTools', 'Bash'[],].*'command': 'if'",
         versions=("2.1.325",),
     ),
     Known(
@@ -147,6 +148,29 @@ KNOWN: tuple[Known, ...] = (
         has="error_max_budget_usd",
         script="'stop_reason': 'max_tokens'",
         versions=("2.1.38",),
+    ),
+    Known(
+        words="2.1.38: a process that is killed in its first turn, and a prompt with the same uuid after it: "
+        "it is answered if the killed process had not stored it yet.",
+        only=r"[-+] (system/init|assistant/text|result/success|user(/replay)?(/text)*)",
+        script="SIGKILL.*'uuid': 'first'",
+        versions=("2.1.38",),
+    ),
+    Known(
+        words="Suggestions of the next prompt on 2.1.325: whether the model's answer comes before the next "
+        "prompt, which ends the request.",
+        only=r"[-+] prompt_suggestion(/\w+)?|~ result/\w+|[-+] \.model_usage_since_last_result.*",
+        has="prompt_suggestion",
+        script="promptSuggestions|--prompt-suggestions",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="A command that runs for 30 s before the host interrupts it writes `tool_progress`; on a busy "
+        "machine the interrupt can come later than that.",
+        only=r"[-+] (tool_progress(/\w+)?|system/task_\w+)|~ system/task_\w+|" + PATH,
+        has="tool_progress",
+        script="sleep 30",
+        versions=("2.1.325",),
     ),
     Known(
         words="A command that is interrupted after about three seconds: it is reported as a task if it "

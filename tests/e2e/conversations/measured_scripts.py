@@ -35,6 +35,7 @@ def measured_scripts() -> list[HostScript]:
         *_models(),
         *_rules(),
         *_flags(),
+        *_interrupts(),
     ]
 
 
@@ -108,7 +109,7 @@ def _plan_mode() -> Iterator[HostScript]:
 
 
 def _servers() -> Iterator[HostScript]:
-    """CLI-1632, CLI-1633, CLI-1637: folders and servers that the host changes."""
+    """CLI-1632, CLI-1633, CLI-1637, CLI-1652: folders and servers that the host changes."""
     paths = ("{root}/outside", "{root}/missing", "{root}/project", "outside",
              "{root}/project/a.txt", "")  # fmt: skip
     moves = [step for path in paths for step in _request(subtype="set_cwd", path=path)]
@@ -118,6 +119,20 @@ def _servers() -> Iterator[HostScript]:
     yield _script(
         "set-cwd", [*INITIALIZE, *moves, *TURN], files={"project/a.txt": "x"},
         replies=[_text("One.")],
+    )  # fmt: skip
+    missing = {"subtype": "set_cwd", "path": "{root}/missing"}
+    yield _script(
+        "set-cwd-in-a-turn",
+        [*INITIALIZE, {"prompt": "go"}, {"wait": "permission"}, *_request(**missing),
+         *_request(**outside), *_request(**outside, trust_accepted=True), {"answer": "allow"},
+         {"wait": "result"}],
+        files=FILES, permissions=["hold"], replies=[_bash("touch made"), _text("x")],
+    )  # fmt: skip
+    yield _script(
+        "set-cwd-with-another-trusted-folder",
+        [*INITIALIZE, *_request(**outside, trust_accepted=True),
+         *_request(**outside, trust_accepted=True, trusted_directory="{root}/project")],
+        files=FILES,
     )  # fmt: skip
     calc = {"serverName": "calc"}
     yield _script(
@@ -215,13 +230,22 @@ def _prompts() -> Iterator[HostScript]:
 
 
 def _models() -> Iterator[HostScript]:
-    """CLI-1636, CLI-1642: models that are not listed, and the fallback model."""
+    """CLI-1636, CLI-1642, CLI-1650, CLI-1653: models that are not listed or fail, and the fallback."""
+    for model in ("opus[1m]", "claude-sonnet-4-5[1m]"):
+        yield _script(
+            f"model-{model.strip('[]1m')}-with-a-long-context", [*INITIALIZE, *TURN],
+            flags=["--model", model], replies=[_text("done")],
+        )  # fmt: skip
     for model in ("no-such-model", "opusplan"):
         yield _script(
             f"model-{model}",
             [*INITIALIZE, *_request(subtype="set_model", model=model), *TURN],
             replies=[_text("done")],
         )
+    fails = [{"error": 404, "segment": 0, "retry_after": 0}] * 2
+    yield _script(
+        "model-not-found", [*INITIALIZE, *TURN, *TURN], replies=[*fails, _text("x")]
+    )  # fmt: skip
     for status, count in ((529, 3), (404, 2)):
         fails = [{"error": status, "segment": 0, "retry_after": 0}] * count
         turns = [*TURN, *TURN] if status == 529 else TURN
@@ -232,7 +256,16 @@ def _models() -> Iterator[HostScript]:
 
 
 def _rules() -> Iterator[HostScript]:
-    """CLI-1641: a rule `ls:*` is an exact rule for `ls`."""
+    """CLI-1641, CLI-1651: a rule `ls:*` is an exact rule for `ls`; rules for loops and conditions."""
+    commands = (
+        "for i in 1 2; do echo $i; done", "if true; then touch a; fi", "{ npm a; npm b; }",
+        "ls; if true; then npm x; fi",
+    )  # fmt: skip
+    yield _script(
+        "loops-and-conditions", [*INITIALIZE, *TURN], files=FILES,
+        permissions=["deny"] * len(commands),
+        replies=[*(_bash(text, f"c{n}") for n, text in enumerate(commands)), _text("x")],
+    )  # fmt: skip
     yield _script(
         "prefix-rule-for-the-whole-command", [*INITIALIZE, *TURN],
         flags=["--allowedTools", "Bash(./tool.sh:*)"],
@@ -257,3 +290,15 @@ def _flags() -> Iterator[HostScript]:
             f"value-of-{flag.strip('-')}", [{"prompt": "go"}, {"wait": "quiet"}],
             flags=[flag, value], replies=[_text("one")],
         )  # fmt: skip
+
+
+def _interrupts() -> Iterator[HostScript]:
+    """CLI-1654: an interrupt while a UserPromptSubmit callback is open, and the turn after it."""
+    hooks = {"UserPromptSubmit": [{"hookCallbackIds": ["held"]}]}
+    yield _script(
+        "interrupt-in-the-prompt-hook",
+        [{"request": {"subtype": "initialize", "hooks": hooks}}, {"wait": "answered"},
+         {"prompt": "go"}, {"wait": "hook"}, *_request(subtype="interrupt"),
+         {"prompt": "second"}, {"wait": "result"}],
+        flags=["--replay-user-messages"], hooks={"held": ["hold", {}]}, replies=[_text("one")],
+    )  # fmt: skip

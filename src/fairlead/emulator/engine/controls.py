@@ -35,6 +35,11 @@ OLD = (
 class RunningTurn(Protocol):
     """The port to the running turn."""
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs."""
+        ...
+
     def withdraw(self) -> None:
         """Cancel the open requests of the turn."""
 
@@ -128,6 +133,8 @@ class Controls:
         if is_repeated and not session.profile.can_initialize_again:
             self._output.refuse(request_id, "Already initialized", extra_fields=pending)
             return
+        if not is_repeated and isinstance(request.get("promptSuggestions"), bool):
+            session.suggests_prompts = request["promptSuggestions"]
         session.is_initialized = True
         parts.hooks.register(request.get("hooks"))
         agents = request.get("agents")
@@ -240,6 +247,15 @@ class Controls:
             text = "set_cwd: invalid request — path must be a non-empty string"
             self._output.refuse(request_id, text)
             return
+        if self._running.is_busy:
+            text = "A turn is in progress: the working directory can only change between turns."
+            answer = {"status": "rejected", "reason": "busy", "message": text}
+            self._output.answer(request_id, answer)
+            return
+        if request.get("trust_accepted") is True and not request.get("trusted_directory"):
+            text = "set_cwd: invalid request — trust_accepted requires trusted_directory"
+            self._output.refuse(request_id, text)
+            return
         self._effects.spawn(self._move(request_id, request))
 
     async def _move(self, request_id: str | None, request: Mapping[str, Any]) -> None:
@@ -256,7 +272,7 @@ class Controls:
             answer = {"status": "rejected", "reason": "not_a_directory", "message": text}
         elif path == cwd:
             answer = {"status": "ok", "cwd": cwd, "changed": False, "transcript_relocated": True}
-        elif request.get("trust_accepted") is True:
+        elif request.get("trust_accepted") is True and request["trusted_directory"] == path:
             self._output.refuse(request_id, "set_cwd: the emulator stays in its folder")
             return
         self._output.answer(request_id, answer)

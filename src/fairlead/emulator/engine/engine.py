@@ -306,6 +306,7 @@ class Engine:
         self._transcript.queue("dequeue")
         self.session.prompt_id = self.session.new_id()
         self.session.turns_begun += 1
+        self.session.awaits_suggestion = False
         self._report_idle_now()
         self._output.state_changed("running")
         self._turn = Turn(self._parts, self._slash, prompts)
@@ -366,6 +367,7 @@ class Engine:
         waits = len(self._parts.tasks) > 0 and not self.session.last_was_interrupted
         waits = waits and self.session.profile.announces_tasks
         waits = waits or self._idle_report is not None or self._is_starting
+        waits = waits or self.session.awaits_suggestion
         if self._host.is_closed and not self.is_busy and not len(self._inbox) and not waits:
             self._parts.tasks.stop_all()
             self._exit_with_hooks(1 if self.session.last_was_error else 0)

@@ -432,11 +432,8 @@ class McpClient:
     async def set_servers(self, configs: Mapping[str, Any]) -> dict[str, Any]:
         """Replace the servers that were set before."""
         # Servers of the command line stay (CLI-1618).
-        drops_named = not self._session.profile.manages_configured_servers_only
         before = [
-            name
-            for name, server in self.servers.items()
-            if server.was_added or (server.is_late and drops_named)
+            name for name, server in self.servers.items() if server.was_added or server.is_late
         ]
         removed = [name for name in before if name not in configs]
         added = [name for name in configs if name not in self.servers]

@@ -112,7 +112,8 @@ class Player:
     def suggestion(self) -> str | None:
         """The next prompt that the scene of the main conversation suggests."""
         cursor = self._cursors.get(MAIN)
-        return None if cursor is None else cursor.suggest
+        scripted = None if cursor is None else cursor.suggest
+        return scripted or self._scenario.suggest
 
     def _scene_for(self, ask: Ask) -> Scene | None:
         if ask.conversation != MAIN and ask.prompt in self._subagents:

@@ -71,6 +71,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     scenes: tuple[Scene, ...] = ()
     queue: tuple[Mapping[str, Any], ...] = ()
+    suggest: str | None = None
+    """The next prompt that the CLI suggests after a turn whose scene suggests none."""
     pace: float = 0.0
     """Seconds between two pieces of a text."""
     piece: int = 16
@@ -133,6 +135,7 @@ def _scenario(data: Any, source: str) -> Scenario:
         pace=float(mapping.get("pace") or 0.0),
         piece=int(mapping.get("piece") or 16),
         allows_unmatched=mapping.get("unmatched") == "done",
+        suggest=mapping.get("suggest"),
         source=source,
     )
 

@@ -384,6 +384,7 @@ SCRIPT = {
         "the reply to a prompt that no scene matches: an API error that names it (default), or Done.",
         _one_of("error", "done"),
     ),
+    "suggest": Field("text", "the `suggest` of every scene that has none", _word),
     "pace": Field("seconds", "pause between two pieces of a text (default 0)", _number(0)),
     "piece": Field("a whole number", "characters in a piece (default 16)", _number(1, whole=True)),
 }

@@ -219,6 +219,8 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """ExitPlanMode is refused outside of plan mode, without a permission request (CLI-1602)."""
     counts_hook_denials: bool = True
     """A call that a PreToolUse hook denied counts among the denials of the result."""
+    lists_each_denial_once: bool = True
+    """Two denied calls with the same id are one denial of the result (CLI-1628)."""
     counts_unreadable_denials: bool = True
     """A call that could not be judged counts among the denials of the result."""
     result_has_decision: bool = True
@@ -359,6 +361,8 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     """`--agents` with `--agent` starts; else the CLI exits silently (CLI-112)."""
     reports_bad_servers: bool = True
     """A bad MCP configuration is reported; else the CLI exits silently (CLI-1318)."""
+    drops_long_context: bool = True
+    """An alias with `[1m]` is the model of that alias; else its name keeps the mark (CLI-1650)."""
     keeps_unknown_session_id: bool = True
     """The result about an unknown session has the id that was asked for (CLI-703)."""
     numbers_results: bool = True

@@ -106,6 +106,11 @@ class Conversation(Struct, kw_only=True):
         else:
             self.messages.append({"role": "assistant", "id": message_id, "content": [dict(block)]})
 
+    @property
+    def said_blocks(self) -> int:
+        """How many blocks the model has said; each of them is a line of its own."""
+        return sum(len(m["content"]) for m in self.messages if m["role"] == "assistant")
+
     def used_tools(self, *, before_last_message: bool = False) -> set[str]:
         """The names of the tools that the model used."""
         replies = [message for message in self.messages if message["role"] == "assistant"]

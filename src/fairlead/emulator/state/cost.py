@@ -13,7 +13,11 @@ from msgspec import Struct, field, structs
 from fairlead.emulator.state.catalogue import Model
 from fairlead.emulator.state.profile import Profile
 
-__all__ = ["ModelUse", "Spending", "TurnUse", "model_of", "plan_model", "resolve_model"]
+__all__ = ["LONG", "ModelUse", "Spending", "TurnUse", "model_of", "plan_model", "resolve_model"]
+
+LONG = "[1m]"
+"""The end of a model's name that asks for a context of a million tokens (CLI-1650)."""
+LONG_CONTEXT = 1_000_000
 
 COUNTS = (
     "input_tokens",
@@ -33,15 +37,20 @@ def resolve_model(profile: Profile, requested: str | None) -> str:
     """The full name for an alias; an unknown name is used unchanged."""
     if not requested or requested == "default":
         return profile.default_model.name
-    requested = profile.catalogue.model_aliases.get(requested, requested)
+    plain = requested.removesuffix(LONG)
+    plain = profile.catalogue.model_aliases.get(plain, plain)
     for model in profile.catalogue.models:
-        if requested in (model.alias, f"{model.alias}[1m]", model.name):
-            return model.name
+        if plain in (model.alias, model.name):
+            keeps = requested.endswith(LONG) and not profile.drops_long_context
+            return f"{model.name}{LONG}" if keeps else model.name
     return requested
 
 
 def model_of(profile: Profile, name: str) -> Model:
     """The entry of a model; one that is not listed is like the default, at its own price."""
+    if name.endswith(LONG):
+        plain = model_of(profile, name.removesuffix(LONG))
+        return structs.replace(plain, context_window=LONG_CONTEXT)
     catalogue = profile.catalogue
     listed = next((model for model in catalogue.models if model.name == name), None)
     if listed is not None:

@@ -83,6 +83,10 @@ class Session(Struct, kw_only=True):
     """Agents of the host and the project, in addition to the built-in ones."""
     structured_schema: Any = None
     is_initialized: bool = False
+    suggests_prompts: bool | None = None
+    """Whether the host wants suggested prompts; None if `initialize` did not say so."""
+    awaits_suggestion: bool = False
+    """The model was asked for a suggested prompt: the process does not end before the answer."""
     results: int = 0
     started_at: float = 0.0
     lines_added: int = 0

@@ -35,6 +35,8 @@ def _error_and_text(failure: Failure, profile: Profile) -> tuple[str, str]:
         return "authentication_failed", f"Failed to authenticate. API Error: {status} {detail}"
     if status == 413:
         return "invalid_request", "Request too large. Try again with less."
+    if not profile.classifies_api_errors and status == 404:
+        return "invalid_request", "There is an issue with the selected model. Pick another one."
     if not profile.classifies_api_errors:
         return "unknown", f"API Error: {status} {detail}"
     if status == 404:

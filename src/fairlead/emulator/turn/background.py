@@ -22,9 +22,9 @@ from fairlead.emulator.turn.use import Use
 __all__ = ["BackgroundTasks", "Task"]
 
 
-FOREGROUND_S = 3.0
+FOREGROUND_S = 2.8
 """A foreground command is reported as a task after this time: `sleep 3` is, `sleep 2.6` is not
-(rec agent_front, CLI-1106)."""
+(rec agent_front, CLI-1106). With 3.0 the timer would race with the end of `sleep 3`."""
 
 
 HEARTBEAT_S = 30.0

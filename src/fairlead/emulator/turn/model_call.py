@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from fairlead.emulator.script.player import Played, Wait
 from fairlead.emulator.state.conversation import Conversation
-from fairlead.emulator.state.cost import TurnUse, plan_model, resolve_model
+from fairlead.emulator.state.cost import LONG, TurnUse, plan_model, resolve_model
 from fairlead.emulator.state.scheduler import Interrupted
 from fairlead.emulator.turn.parts import TurnParts
 from fairlead.emulator.turn.tool_inputs import check_input
@@ -135,7 +135,8 @@ class ModelCall:
     def _model(self) -> str:
         session = self._parts.session
         model = self._conversation.model or session.turn_model or session.model
-        return plan_model(session.profile, model) if session.mode == "plan" else model
+        model = plan_model(session.profile, model) if session.mode == "plan" else model
+        return model.removesuffix(LONG)
 
     async def listen(self) -> ReceivedReply:
         """Send the request and process the whole reply."""
@@ -230,7 +231,9 @@ class ModelCall:
         """The reply to a request that was not streamed: one line per block, already complete."""
         session = self._parts.session
         message = whole_message(
-            reply, message_id=self._parts.session.message_id(played.message_id), model=session.model
+            reply,
+            message_id=self._parts.session.message_id(played.message_id),
+            model=session.model.removesuffix(LONG),
         )
         self._on_start()
         self._received.message_id = message["id"]

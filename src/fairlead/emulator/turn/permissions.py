@@ -143,13 +143,13 @@ class Permissions:
         if self._session.profile.ask_rules_precede_paths:
             if not entry.whole_tool:
                 return None
-            kept = [e for e in book.rules if not e.whole_tool or e.behavior is Behavior.DENY]
+            remaining = [e for e in book.rules if not e.whole_tool or e.behavior is Behavior.DENY]
         else:
             # The old version checks the paths of a command first (CLI-1624).
             if call.tool != "Bash" or entry.whole_tool:
                 return None
-            kept = [e for e in book.rules if e.behavior is not Behavior.ASK]
-        own = check(call, replace(book, rules=tuple(kept)), place)
+            remaining = [e for e in book.rules if e.behavior is not Behavior.ASK]
+        own = check(call, replace(book, rules=tuple(remaining)), place)
         cwd = self._session.workspace.cwd
         asks_itself = own.behavior is Behavior.ASK and not leaves_it_open(own, call, cwd)
         return own if asks_itself else None

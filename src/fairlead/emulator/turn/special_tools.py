@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.emulator.state.conversation import Conversation
+from fairlead.emulator.state.output_schema import misfits
 from fairlead.emulator.state.profile import Profile
 from fairlead.emulator.tools.outcome import Outcome, failed, unusable
 from fairlead.emulator.turn.ending import TurnFigures
-from fairlead.emulator.turn.output_schema import misfits
 from fairlead.emulator.turn.parts import SpecialTool, TurnParts
 from fairlead.emulator.turn.subagents import Subagents
 from fairlead.emulator.turn.use import Use

@@ -314,7 +314,8 @@ class UseRunner:
 
     def _deny_quietly(self) -> None:
         use, denials = self._use, self._figures.denials
-        if use.id not in [denial["tool_use_id"] for denial in denials]:
+        is_listed = use.id in [denial["tool_use_id"] for denial in denials]
+        if not (is_listed and self._parts.session.profile.lists_each_denial_once):
             denials.append(
                 {"tool_name": use.name, "tool_use_id": use.id, "tool_input": dict(use.input)}
             )

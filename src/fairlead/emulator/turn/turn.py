@@ -25,6 +25,7 @@ from fairlead.emulator.turn.model_call import ModelCall, ReceivedReply, report_r
 from fairlead.emulator.turn.parts import TurnParts
 from fairlead.emulator.turn.slash import SlashCommands
 from fairlead.emulator.turn.stream_clock import StreamClock
+from fairlead.emulator.turn.suggestion import suggest
 from fairlead.emulator.turn.tool_call import UseRunner
 from fairlead.emulator.turn.use import Use
 
@@ -552,16 +553,6 @@ class Turn:
         for uuid in self.figures.uuids:
             if uuid not in self._completed:
                 parts.output.lifecycle(uuid, state)
-        if not (ending.is_error or ending.is_local):
-            self._suggest()
+        if session.last_was_interrupted or not ending.is_error:
+            suggest(parts)
         parts.turns.turn_over()
-
-    def _suggest(self) -> None:
-        """Suggest a next prompt, unless one is queued (CLI-1712)."""
-        parts = self._parts
-        is_enabled = parts.session.arguments.one("--prompt-suggestions") == "true"
-        text = parts.player.suggestion()
-        if not is_enabled or text is None or len(parts.inbox):
-            return
-        ids = {"uuid": parts.session.new_id(), "session_id": parts.session.session_id}
-        parts.output.raw({"type": "prompt_suggestion", "suggestion": text, **ids})

@@ -20,6 +20,7 @@ from fairlead.permissions.rules.rule import Rule
 from fairlead.permissions.rules.tools import EDITORS, INTERACTIVE, READERS
 from fairlead.permissions.shell.command_paths import EDIT_COMMANDS, command_paths
 from fairlead.permissions.shell.commands import parse_command
+from fairlead.permissions.shell.parts import parts_with_reserved_words
 
 __all__ = ["Meta", "Verdict", "leaves_it_open", "verdict_of"]
 
@@ -170,6 +171,8 @@ def _denied(decision: Decision, call: ToolCall) -> Verdict:
 
 def _asked(decision: Decision, call: ToolCall, profile: Profile, cwd: str) -> Verdict:
     reason_type, reason, request = _why(decision, call, cwd)
+    if not profile.labels_requests and call.tool == "Bash" and reason == NOT_CHECKED:
+        reason, request = _why_parts(call.text("command"), cwd, reason)
     if profile.labels_requests:
         request |= _labels(decision, call, cwd, reason_type)
         if reason_type is not None:
@@ -219,6 +222,21 @@ def _why_bash(
     if len(parse_command(call.text("command")).commands) > 1:
         return "subcommandResults", None, {}
     return "other", "This command requires approval", {}
+
+
+def _why_parts(command: str, cwd: str, reason: str) -> tuple[str | None, dict[str, Any]]:
+    """The reason that an old version gives for loops and conditions, and the blocked path (CLI-1651)."""
+    parts = parts_with_reserved_words(command)
+    if not parts:
+        return reason, {}
+    for part in filter(lambda part: part.names_paths, parts):
+        for simple in parse_command(part.text).commands:
+            paths = command_paths(simple)
+            written = paths.redirected or (paths.writes if paths.program in EDIT_COMMANDS else ())
+            if written:
+                path = posixpath.normpath(posixpath.join(cwd, written[0].value or ""))
+                return None, {"blocked_path": path}
+    return (None if len(parts) > 1 else "This command requires approval"), {}
 
 
 def _has_several_writers(command: str) -> bool:
