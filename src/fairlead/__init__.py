@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from fairlead.host.ask import Answer, ask
     from fairlead.host.attachments import document, image
-    from fairlead.host.client import PromptContent, Reply
+    from fairlead.host.client import PromptContent
     from fairlead.host.engine.prompts import PromptState
     from fairlead.host.literals import (
         Destination,
@@ -115,6 +115,7 @@ if TYPE_CHECKING:
         QuestionReply,
         QuestionRequest,
     )
+    from fairlead.host.requests.replies import Reply
     from fairlead.live import Session
     from fairlead.transcript.state.changes import Change
     from fairlead.transcript.transcript import Transcript
@@ -254,7 +255,7 @@ _HOME = {
     ),
     "fairlead.host.ask": ("Answer", "ask"),
     "fairlead.host.attachments": ("document", "image"),
-    "fairlead.host.client": ("PromptContent", "Reply"),
+    "fairlead.host.client": ("PromptContent",),
     "fairlead.host.requests.decisions": (
         "Allow", "Decision", "Deny", "PermissionHandler", "PermissionRequest",
     ),
@@ -292,6 +293,7 @@ _HOME = {
         "QuestionRequest",
     ),
     "fairlead.host.process.readers": ("Reader",),
+    "fairlead.host.requests.replies": ("Reply",),
     "fairlead.host.mcp.tools": ("Tool", "ToolContext", "tool"),
     "fairlead.host.process.turn": ("Turn",),
     "fairlead.live": ("Session",),

@@ -18,15 +18,14 @@ from fairlead.errors import SessionClosed
 from fairlead.host.client import Client
 from fairlead.host.options.options import Options
 from fairlead.host.process.readers import Reader, Readers
-from fairlead.transcript.reduce import Fed
-from fairlead.transcript.state.changes import Change
-from fairlead.transcript.state.facts import ProcessExited
-from fairlead.transcript.transcript import Transcript
-from fairlead.transcript_observer import TranscriptObserver
 
 if TYPE_CHECKING:
     from fairlead.permissions.audit_log import AuditLog
     from fairlead.permissions.guard import Guard
+    from fairlead.transcript.reduce import Fed
+    from fairlead.transcript.state.changes import Change
+    from fairlead.transcript.transcript import Transcript
+    from fairlead.transcript_observer import TranscriptObserver
 
 __all__ = ["Session"]
 
@@ -61,15 +60,21 @@ class Session(Client):
             )
             session_options = guarding.options()
         super().__init__(session_options)
-        self._transcript = Transcript() if transcript else None
         self._change_readers: Readers[Change] = Readers()
-        self._observer = TranscriptObserver(self, self._fold)
+        self._transcript: Transcript | None = None
+        self._observer: TranscriptObserver | None = None
         if transcript:
+            # Thirty modules, which a session without a transcript does not need.
+            from fairlead.transcript.transcript import Transcript
+            from fairlead.transcript_observer import TranscriptObserver
+
+            self._transcript = Transcript()
+            self._observer = TranscriptObserver(self, self._fold)
             self.observe(self._observer)
 
     async def start(self) -> None:
         """Start the CLI and complete the handshake."""
-        if self._transcript is not None:
+        if self._observer is not None:
             self._observer.started()
         await super().start()
 
@@ -94,5 +99,7 @@ class Session(Client):
     def _fold(self, fed: list[Fed], at: float, line: bytes | None = None) -> None:
         changes = self.transcript.feed_all([(value, at) for value in fed])
         self._change_readers.push(changes, CHANGE_BYTES * len(changes))
+        from fairlead.transcript.state.facts import ProcessExited
+
         if fed and isinstance(fed[-1], ProcessExited):
             self._change_readers.close()

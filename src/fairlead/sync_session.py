@@ -294,6 +294,14 @@ class Session:
         """Have the model generate a title for the session; empty if it returns none."""
         return self._thread.wait(self._session.generate_title(description))
 
+    def hold_output(self) -> None:
+        """Collect text, tool calls and results of tools undecoded, until `release_output`.
+
+        For an observer that wants them later and together, which costs less. Requests of the CLI,
+        answers and ends of turns are delivered at once, with what came before them.
+        """
+        self._thread.call(lambda: self._session.hold_output())
+
     def hooks_listing(self) -> dict[str, Any]:
         """The hooks that are configured, by event."""
         return self._thread.wait(self._session.hooks_listing())
@@ -389,6 +397,10 @@ class Session:
     def register_repo_root(self, directory: str, **reloads: bool) -> str:
         """Add a repository to the session."""
         return self._thread.wait(self._session.register_repo_root(directory, **reloads))
+
+    def release_output(self) -> None:
+        """Deliver what was collected."""
+        self._thread.call(lambda: self._session.release_output())
 
     def reload_output_styles(self) -> Sequence[str]:
         """Reload the output styles."""

@@ -199,7 +199,7 @@ def test_T133_a_row_that_could_not_be_read_back_is_not_kept(section: str) -> Non
         story.transcript._fold.document.add(section, row, None)
     else:
         field = "text" if section == "items" else "prompts"
-        story.transcript._fold.document.set(section, row.id, {field: 7})
+        story.transcript._fold.document.set_row(section, row.id, row, {field: 7})
     with pytest.raises(Unreadable):
         tuple(story.transcript.checkpoint().parts())
 

@@ -11,7 +11,7 @@ import os
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from msgspec import structs
 
@@ -33,30 +33,24 @@ from fairlead.host.mcp.endpoint import McpEndpoint
 from fairlead.host.options import agent, argv
 from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options
-from fairlead.host.options.private_files import PrivateFiles
-from fairlead.host.options.project_commands import refuse_project_commands
 from fairlead.host.process.link import Link, Observer
 from fairlead.host.process.readers import Reader
-from fairlead.host.process.recording import Recorder
 from fairlead.host.process.turn import Turn
-from fairlead.host.requests.decisions import Decision
 from fairlead.host.requests.dispatch import RequestDispatcher
-from fairlead.host.requests.elicitations import ElicitationReply
-from fairlead.host.requests.hooks import registration
-from fairlead.host.requests.plans import PlanReply
-from fairlead.host.requests.questions import QuestionReply
 from fairlead.wire.blocks import Block, TextBlock
 from fairlead.wire.control import CliRequest
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.inputs import Prompt
 from fairlead.wire.versions import Feature, Version
 
-__all__ = ["Client", "PromptContent", "Reply"]
+if TYPE_CHECKING:
+    from fairlead.host.options.private_files import PrivateFiles
+    from fairlead.host.requests.hooks import Hook
+    from fairlead.host.requests.replies import Reply
+
+__all__ = ["Client", "PromptContent"]
 
 PromptContent: TypeAlias = str | Sequence[str | Block]
-
-Reply: TypeAlias = Decision | QuestionReply | PlanReply | ElicitationReply
-"""What `Session.answer` takes; a dialog takes any JSON value."""
 
 
 class Client(Controls):
@@ -146,11 +140,13 @@ class Client(Controls):
         if private is not None:
             link.observers.append(private)
         if options.record is not None:
+            from fairlead.host.process.recording import Recorder
+
             link.observers.append(Recorder(options.record))
         await link.start(command, cwd=str(options.cwd), env=env, mark=uuid.uuid4().hex)
         self._link = link
         fields = argv.initialize_fields(
-            options, version, hooks=registration(hooks), sdk_mcp_servers=tuple(own_servers)
+            options, version, hooks=_registration(hooks), sdk_mcp_servers=tuple(own_servers)
         )
         self.initialized = await link.ask("initialize", fields, options.start_timeout)
         link.open_prompts()
@@ -163,11 +159,15 @@ class Client(Controls):
         if settings.project_config_root is not None:
             folders.append(str(settings.project_config_root))
         home, config = env.get("HOME", ""), env.get("CLAUDE_CONFIG_DIR", "")
+        from fairlead.host.options.project_commands import refuse_project_commands
+
         await asyncio.to_thread(refuse_project_commands, folders, home, config)
 
     async def _write_private_files(self, version: Version) -> PrivateFiles | None:
         texts = argv.contents(self.options, version)
         if texts:
+            from fairlead.host.options.private_files import PrivateFiles
+
             self._private = await asyncio.to_thread(PrivateFiles.write, texts)
         return self._private
 
@@ -342,6 +342,20 @@ class Client(Controls):
         if self._link is not None:
             self._link.apply_backpressure()
 
+    def hold_output(self) -> None:
+        """Collect text, tool calls and results of tools undecoded, until `release_output`.
+
+        For an observer that wants them later and together, which costs less. Requests of the CLI,
+        answers and ends of turns are delivered at once, with what came before them.
+        """
+        if self._link is not None:
+            self._link.hold_output()
+
+    def release_output(self) -> None:
+        """Deliver what was collected."""
+        if self._link is not None:
+            self._link.release_output()
+
     @property
     def session_id(self) -> str | None:
         """The session's id; known from the first turn on, and it may change."""
@@ -437,6 +451,14 @@ class Client(Controls):
         if "id" not in message and not link.process.accepts_input:
             return  # Notifications are not buffered for a CLI that does not read.
         link.tell("mcp_message", {"server_name": server, "message": message})
+
+
+def _registration(hooks: dict[str, Hook]) -> dict[str, list[dict[str, Any]]]:
+    if not hooks:
+        return {}
+    from fairlead.host.requests.hooks import registration
+
+    return registration(hooks)
 
 
 def _blocks(prompt: PromptContent) -> tuple[Block, ...]:

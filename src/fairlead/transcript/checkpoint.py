@@ -96,7 +96,9 @@ class Checkpoint:
         self._tails = tuple((to, row, tail.field) for (to, row), tail in document.tails.items())
         self._touched = fold.touched
         self._streams = tuple(_keep(parent, stream) for parent, stream in memory.streams.items())
-        self._notes = Notes(**{name: copy(getattr(memory, name)) for name in Notes.__slots__})
+        self._notes = Notes(
+            **{name: copy(getattr(memory, name)) for name in Notes.__struct_fields__}
+        )
         # This is the only note whose values are mutable.
         self._notes.open_pending = {request: [*ids] for request, ids in memory.open_pending.items()}
 
@@ -171,7 +173,7 @@ def _restore_document(document: Document, head: _Head, bodies: Iterator[bytes]) 
 
 
 def _restore_memory(document: Document, head: _Head, bodies: Iterator[bytes]) -> Memory:
-    memory = Memory(**{name: getattr(head.notes, name) for name in Notes.__slots__})
+    memory = Memory(**{name: getattr(head.notes, name) for name in Notes.__struct_fields__})
     for name in GROWING:
         note = getattr(memory, name)
         decode = {"seen": _names, "made": _made}.get(name, _entries)

@@ -146,11 +146,15 @@ FROM_HOST: dict[type, _Reducer] = {
 }
 
 
-_CONTROL = (control.ControlRequest, control.ControlResponse, control.ControlCancelRequest)
+_CONTROL = frozenset(
+    {control.ControlRequest, control.ControlResponse, control.ControlCancelRequest}
+)
 """Lines without a uuid: their reducers recognize repetitions by the request id."""
 
 
-_FREQUENT = (events.ToolProgress, system.ThinkingTokens)
+_ENDINGS = frozenset({ProcessExited, HostStopping})
+
+_FREQUENT = frozenset({events.ToolProgress, system.ThinkingTokens})
 """Lines that come many times a second and cannot change what the session is doing."""
 
 
@@ -179,13 +183,14 @@ def step_all(fold: Fold, batch: Iterable[tuple[Fed, float]]) -> list[Change]:
 def _take(fold: Fold, fed: Fed) -> None:
     """Fold a value that is not an event of a stream."""
     kind = type(fed)
-    quiet = fold.memory.host_stopping or _is_quiet(fed)
+    memory = fold.memory
+    quiet = memory.host_stopping or (kind in _ENDINGS and _is_quiet(fed))
     take = FROM_CLI.get(kind)
     if take is None:
         FROM_HOST[kind](fold, fed)
     elif _is_new(fold, fed):
         if kind not in _CONTROL:
-            fold.memory.heard = True
+            memory.heard = True
         take(fold, fed)
     status.refresh(fold, exact=kind not in _FREQUENT, quiet=quiet)
 
@@ -202,7 +207,8 @@ def _is_new(fold: Fold, message: Any) -> bool:
     uuid: str | None = getattr(message, "uuid", None)
     if not uuid:
         return True
-    if uuid in fold.memory.seen:
+    seen = fold.memory.seen
+    if uuid in seen:
         return False
-    fold.memory.seen.add(uuid)
+    seen.add(uuid)
     return True

@@ -5,8 +5,6 @@ of a type that is not listed here becomes an `UnknownBlock` that keeps everythin
 missing or null on the wire, so all have defaults. Only `decode` builds them from bytes.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from msgspec import Struct

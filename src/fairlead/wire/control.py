@@ -4,8 +4,6 @@ A request is keyed by its `request_id` and is open until it is answered or withd
 `ControlCancelRequest`. The host's own half is in `inputs`.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from msgspec import Struct

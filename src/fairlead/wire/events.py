@@ -4,8 +4,6 @@
 optional, because the five measured CLI versions differ: CLI-1400 lists which version sends which.
 """
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any, TypeAlias
 

@@ -8,9 +8,16 @@ Above: `decode`. Below: the code that reads the pipe.
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import msgspec
 
-__all__ = ["DEFAULT_LINE_LIMIT", "OVERSIZED_HEAD_BYTES", "LineSplitter", "Oversized"]
+__all__ = [
+    "DEFAULT_LINE_LIMIT",
+    "OVERSIZED_HEAD_BYTES",
+    "LineSplitter",
+    "Oversized",
+]
 
 DEFAULT_LINE_LIMIT = 64 * 1024 * 1024
 """Bytes in one line. The longest real line seen is 132 KB; an image or a large file read
@@ -18,6 +25,9 @@ can reach some tens of megabytes. The limit only guards against a line that neve
 
 OVERSIZED_HEAD_BYTES = 1024
 """Bytes kept from the start of a skipped line, enough to see what it was."""
+
+
+_LINE_END = ord("\n")
 
 
 class Oversized(msgspec.Struct, frozen=True):
@@ -44,18 +54,28 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[bytes | Oversized]:
         """Take a chunk; return the lines that it completes, in order."""
-        first, *rest = data.split(b"\n")
-        if not rest:
-            self._hold(first)
+        # `bytes.split` looks at every byte in a loop of its own; `find` and `readlines` use memchr,
+        # which takes a third of the time on long lines.
+        begin = data.find(b"\n") + 1
+        if not begin:
+            self._hold(data)
             return []
         lines: list[bytes | Oversized] = []
-        self._hold(first)
+        self._hold(data[: begin - 1])
         self._complete(lines)
-        tail = rest.pop()
+        if begin == len(data):
+            return lines
+        whole = BytesIO(data)
+        whole.seek(begin)
+        rest = whole.readlines()
+        tail = rest.pop() if data[-1] != _LINE_END else b""
         if len(data) <= self._limit:
-            lines += rest
+            lines += [line[:-1] for line in rest]
         else:
-            lines += (line if len(line) <= self._limit else self._skipped(line) for line in rest)
+            limit = self._limit + 1
+            lines += [
+                line[:-1] if len(line) <= limit else self._skipped(line[:-1]) for line in rest
+            ]
         if tail:
             self._hold(tail)
         return lines

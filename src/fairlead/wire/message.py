@@ -4,8 +4,6 @@ Typed fields cover what a host needs; all other fields of a line are in `data`, 
 of the CLI are not lost.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

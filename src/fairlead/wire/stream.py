@@ -4,8 +4,6 @@ The CLI sends them only if partial messages are enabled. This is the hot path: o
 line. `events` has the envelope; `decode` builds all of it.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from msgspec import Struct

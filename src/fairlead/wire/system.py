@@ -4,8 +4,6 @@ Public subtypes of the CLI have their own class, as have the few internal ones t
 users; any other subtype becomes an `UnknownSystem`. Only `decode` builds them.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field

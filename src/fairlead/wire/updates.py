@@ -7,8 +7,6 @@ treats an unknown destination as a denial of the whole call (CLI-305).
 `permissions/rules/updates` applies them to rules.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import msgspec

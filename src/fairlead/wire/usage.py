@@ -4,8 +4,6 @@
 CLI's own (camel case) and is cumulative over the process: CLI-507.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct, field

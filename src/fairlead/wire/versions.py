@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
+from msgspec import Struct
+
 __all__ = ["MEASURED", "NEWEST_MEASURED", "OLDEST", "Feature", "Span", "Version", "features"]
 
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?([-+][0-9A-Za-z.+-]+)?")
@@ -55,8 +57,7 @@ MEASURED = (OLDEST, Version(2, 1, 38), Version(2, 1, 120), Version(2, 1, 220), N
 """The versions whose behavior was recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A range of versions, open at either end."""
 
     since: Version | None = None

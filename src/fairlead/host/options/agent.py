@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TypeAlias
 
 from fairlead.errors import AgentNotFound, ProcessError
@@ -48,6 +46,10 @@ def command(agent: str, path: str | None) -> Program:
 
 def find(agent: str, path: str | None) -> str:
     """The absolute path of an executable, given its name or its path."""
+    # Imported here, because they import three compression libraries and the parsers of URLs.
+    import shutil
+    from pathlib import Path
+
     if os.sep in agent:
         candidate = Path(agent).expanduser()
         if candidate.is_file() and os.access(candidate, os.X_OK):
@@ -64,7 +66,7 @@ def demo_environment(env: Mapping[str, str]) -> dict[str, str]:
 
     Its sessions must not be listed with those of the real CLI.
     """
-    source = str(Path(__file__).parents[2])
+    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = env.get("PYTHONPATH")
     cache = env.get("XDG_CACHE_HOME") or os.path.join(env.get("HOME") or "~", ".cache")
     config = os.path.expanduser(os.path.join(cache, "fairlead", "demo"))

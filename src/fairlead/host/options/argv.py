@@ -11,8 +11,9 @@ visible to other users of the machine. Other texts that may contain secrets are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fairlead.errors import OptionError
 from fairlead.host.options.checks import UUID
@@ -36,8 +37,7 @@ TOKEN_LIMIT = 128 * 1024 - 1
 """Bytes in one command-line argument; Linux refuses to start a program with a longer one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InitializeField:
+class InitializeField(Struct, frozen=True, kw_only=True):
     """One field of the initialize request that an option asks for."""
 
     name: str

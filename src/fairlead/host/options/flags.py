@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from fairlead.host.options.mcp_config import external_servers, write_config
 from fairlead.wire.versions import OLDEST, Span, Version
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["BASE", "FLAGS", "MANAGED", "MANAGED_IN_INITIALIZE", "SUBAGENT_FILE", "Content", "Flag"]
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """A text for a file; the flag gets the path of that file."""
 
     file: str
@@ -52,8 +52,7 @@ MANAGED_IN_INITIALIZE = 323
 EVERY_VERSION = Span(since=OLDEST)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
+class Flag(Struct, frozen=True, kw_only=True):
     """One flag of the CLI."""
 
     name: str

@@ -17,7 +17,6 @@ from fairlead.errors import OptionError
 from fairlead.host.literals import Effort, PermissionMode, ProjectPrograms
 from fairlead.host.options import checks as check
 from fairlead.host.options.conflicts import check_conflicts
-from fairlead.host.options.flags import MANAGED
 from fairlead.host.options.groups import (
     AgentOptions,
     McpOptions,
@@ -235,6 +234,8 @@ def _version(option: str, value: Any) -> str:
 def _extra_flags(option: str, value: Any) -> dict[str, str | None]:
     if not isinstance(value, Mapping):
         raise OptionError(option, "takes a mapping of flags to values.")
+    from fairlead.host.options.flags import MANAGED
+
     for name, content in value.items():
         if not isinstance(name, str) or not re.fullmatch(r"--[A-Za-z][A-Za-z0-9-]*", name):
             raise OptionError(option, f"{name!r} is not a flag.", "Write it as --flag.")

@@ -38,10 +38,11 @@ from fairlead.host.engine.engine import (
 )
 from fairlead.host.engine.prompts import PromptMoved
 from fairlead.host.process.exits import hint
+from fairlead.host.process.held_output import HeldOutput
 from fairlead.host.process.process import STDIN_LIMIT, Graces, Process
 from fairlead.host.process.readers import Readers
 from fairlead.host.process.turn import OpenTurns
-from fairlead.host.requests.dispatch import Unanswerable
+from fairlead.host.requests.deferred import Unanswerable
 from fairlead.wire.control import (
     CliRequest,
     ControlCancelRequest,
@@ -107,6 +108,7 @@ class Link:
         """Why the host ended the CLI on its own, if it did."""
         self._answerer = answerer
         self._backpressure = backpressure or Backpressure()
+        self._held = HeldOutput()
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -246,9 +248,23 @@ class Link:
         if not self.process.accepts_input:
             raise InputBlocked(action, STDIN_LIMIT)
 
+    def hold_output(self) -> None:
+        """Collect output that can wait, until `release_output`."""
+        self._held.holding = True
+
+    def release_output(self) -> None:
+        """Decode and deliver what was collected, and what comes from now on at once."""
+        self._held.holding = False
+        if chunk := self._held.take():
+            self._feed(chunk)
+
     def _on_stdout(self, chunk: bytes) -> None:
-        engine = self.engine
         self._backpressure.took(len(chunk))
+        if chunk := self._held.add(chunk):
+            self._feed(chunk)
+
+    def _feed(self, chunk: bytes) -> None:
+        engine = self.engine
         before = engine.control_lines
         try:
             messages = engine.feed(chunk)
@@ -366,6 +382,7 @@ class Link:
 
     async def _watch_exit(self) -> None:
         returncode = await asyncio.shield(self.process.exited)
+        self.release_output()
         rest = self.engine.feed_eof()
         if rest:
             self._deliver(rest, sum(len(message.raw) for message in rest), has_control=True)

@@ -17,13 +17,13 @@ import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 
 from fairlead.errors import AgentNotFound, OptionError, ProcessError
 from fairlead.host.process.exit_watch import watch_exit
 from fairlead.host.process.lifeline import lifeline
+from fairlead.host.process.read_size import limit_reads
 from fairlead.host.process.reaper import MARK
 from fairlead.host.process.sweeps import sweep_soon
 
@@ -170,6 +170,7 @@ class Process:
         for pipe, on_data in ((child.stdout, self._on_stdout), (child.stderr, self._on_stderr)):
             ended = loop.create_future()
             transport, _ = await loop.connect_read_pipe(partial(_Pump, on_data, ended), pipe)
+            limit_reads(transport)
             self._readers.append(transport)
             self._pipes_ended.append(ended)
         self._stdin, self._stdin_state = await loop.connect_write_pipe(
@@ -283,7 +284,7 @@ class Process:
 
 
 def _spawn(argv: tuple[str, ...], cwd: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    if not Path(cwd).is_dir():
+    if not os.path.isdir(cwd):
         raise OptionError("cwd", f"{cwd!r} is not a folder.", "Create it, or give another one.")
     try:
         child = subprocess.Popen(

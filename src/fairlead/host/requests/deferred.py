@@ -13,12 +13,16 @@ from typing import Any
 
 from fairlead.errors import UsageError
 
-__all__ = ["DeferredAnswers", "answer_later", "current_answers"]
+__all__ = ["DeferredAnswers", "Unanswerable", "answer_later", "current_answers"]
 
 current_answers: ContextVar[DeferredAnswers | None] = ContextVar(
     "fairlead_deferred_answers", default=None
 )
 """The deferred answers of the session whose request is being handled."""
+
+
+class Unanswerable(Exception):
+    """A request can only be answered with an error."""
 
 
 class DeferredAnswers:

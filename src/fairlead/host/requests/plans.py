@@ -12,11 +12,12 @@ from typing import TypeAlias
 
 from fairlead.errors import UsageError
 from fairlead.host.requests.decisions import Allow, Decision, Deny, PermissionRequest
+from fairlead.host.requests.tool_names import PLAN_TOOL
 from fairlead.wire.updates import SetMode
 
 __all__ = ["TOOL_NAME", "Approve", "PlanHandler", "PlanRequest", "Reject"]
 
-TOOL_NAME = "ExitPlanMode"
+TOOL_NAME = PLAN_TOOL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 from fairlead.errors import UsageError
 from fairlead.host.requests.decisions import Allow, Decision, Deny, PermissionRequest
+from fairlead.host.requests.tool_names import QUESTION_TOOL
 
 __all__ = ["TOOL_NAME", "Answers", "Choice", "Question", "QuestionHandler", "QuestionRequest"]
 
-TOOL_NAME = "AskUserQuestion"
+TOOL_NAME = QUESTION_TOOL
 
 AnswerText: TypeAlias = str | Sequence[str]
 

@@ -101,6 +101,8 @@ def foldable(fold: Fold) -> list[str]:
 
     From 2.1.120 on, slash commands wait for a turn of their own.
     """
+    if not fold.memory.waiting:
+        return []
     merges = does(fold, Feature.MERGES_QUEUED_PROMPTS)
     return [prompt for prompt in _unnamed(fold) if not (merges and fold.item(prompt).command)]
 

@@ -55,9 +55,8 @@ def refresh(fold: Fold, exact: bool = True, quiet: bool = False) -> None:
     document, memory = fold.document, fold.memory
     if document.order["pending"] or memory.blocked_since is not None:
         _count_waiting(fold)
-    state = _derive(fold)
+    state, tool = _derive(fold)
     old = document.parts["status"]
-    tool = _running_tool(fold) if state == "running_tool" else None
     background = _background(fold) if document.rows["background"] else 0
     waiting = len(memory.waiting)
     if (
@@ -118,41 +117,41 @@ def on_thinking_tokens(fold: Fold, message: ThinkingTokens) -> None:
             fold.set("items", block.item, tokens=message.estimated_tokens)
 
 
-def _derive(fold: Fold) -> str:
+def _derive(fold: Fold) -> tuple[str, str | None]:
+    """The state, and the tool that is running in it."""
     memory = fold.memory
     if memory.process == "exited":
-        return "ended" if memory.exit_expected else "disconnected"
+        return ("ended" if memory.exit_expected else "disconnected"), None
     if fold.document.order["pending"]:
-        return "awaiting_approval"
+        return "awaiting_approval", None
     if memory.compacting:
-        return "compacting"
+        return "compacting", None
     if not memory.heard:
-        return "starting"
-    if _busy(fold):
+        return "starting", None
+    if memory.turn is not None or _busy_without_turn(fold):
         return _working(fold)
     if memory.last_outcome is None:
-        return "ready"
-    return "idle" if memory.last_outcome in _CALM else "error"
+        return "ready", None
+    return ("idle" if memory.last_outcome in _CALM else "error"), None
 
 
-def _busy(fold: Fold) -> bool:
+def _busy_without_turn(fold: Fold) -> bool:
     memory = fold.memory
-    if memory.turn is not None:
-        return True
     if memory.cli_state == "running" and not agents_run(fold):
         return True
     bare = fold.document.bare
     return any(bare("items", prompt).state == "sent" for prompt in memory.waiting)
 
 
-def _working(fold: Fold) -> str:
+def _working(fold: Fold) -> tuple[str, str | None]:
     memory = fold.memory
     if memory.retry is not None:
-        return "retrying"
+        return "retrying", None
     stream = memory.streams.get(None)
     if stream is not None and stream.open is not None:
-        return "thinking" if stream.open == "thinking" else "streaming"
-    return "running_tool" if _running_tool(fold) is not None else "thinking"
+        return ("thinking" if stream.open == "thinking" else "streaming"), None
+    tool = _running_tool(fold) if memory.open_tools else None
+    return ("thinking" if tool is None else "running_tool"), tool
 
 
 def _running_tool(fold: Fold) -> str | None:

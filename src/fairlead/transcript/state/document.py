@@ -76,7 +76,8 @@ class Document:
         tail = self.tails.get((to, row_id))
         if tail is not None and tail.field in fields:
             self._join((to, row_id))
-        return self.bare(to, row_id)
+        row = self.rows[to][row_id]
+        return self._opened(row, row_id) if type(row) is Packed else row
 
     def all(self, to: str) -> tuple[Any, ...]:
         """The rows of a list in their order, texts joined."""
@@ -103,15 +104,13 @@ class Document:
         else:
             order.insert(_place(order, before), row.id)
 
-    def set(self, to: str, row_id: str | None, fields: dict[str, Any]) -> None:
-        """Set fields of a row or of a part."""
-        if row_id is None:
-            self.parts[to] = structs.replace(self.parts[to], **fields)
-            return
-        tail = self.tails.get((to, row_id))
+    def set_row(self, to: str, row_id: str, row: Any, fields: dict[str, Any]) -> None:
+        """Set fields of a row, which is what `to_set` has returned for these or more fields."""
+        key = (to, row_id)
+        tail = self.tails.get(key)
         if tail is not None and tail.field in fields:
-            self._drop((to, row_id))
-        self.rows[to][row_id] = structs.replace(self.bare(to, row_id), **fields)
+            self._drop(key)
+        self.rows[to][row_id] = structs.replace(row, **fields)
 
     def tail(self, to: str, row_id: str, field: str) -> Tail:
         """The growing text of a row. Only one field of a row grows at a time."""

@@ -99,16 +99,19 @@ class Fold:
 
     def set(self, to: str, row_id: str, **fields: Any) -> None:
         """Set fields of a row, as far as they differ."""
-        changed = _changed(self.document.to_set(to, row_id, fields), fields)
+        document = self.document
+        row = document.to_set(to, row_id, fields)
+        changed = _changed(row, fields)
         if changed:
-            self.document.set(to, row_id, changed)
+            document.set_row(to, row_id, row, changed)
             self.changes.append(Set(to, row_id, changed))
 
     def put(self, part: str, **fields: Any) -> None:
         """Set fields of a part, as far as they differ."""
-        changed = _changed(self.document.parts[part], fields)
+        parts = self.document.parts
+        changed = _changed(parts[part], fields)
         if changed:
-            self.document.set(part, None, changed)
+            parts[part] = structs.replace(parts[part], **changed)
             self.changes.append(Set(part, None, changed))
 
     def touch(self) -> None:
@@ -177,6 +180,10 @@ class Fold:
         return None if tool_use_id is None else self.memory.tools.get(tool_use_id, tool_use_id)
 
 
+_FLAT = frozenset({str, int, float, bool})
+"""Values whose comparison cannot exceed the depth of the stack."""
+
+
 def _changed(row: Any, fields: dict[str, Any]) -> dict[str, Any]:
     """Those of the fields that the row has otherwise."""
     changed = {}
@@ -185,7 +192,8 @@ def _changed(row: Any, fields: dict[str, Any]) -> dict[str, Any]:
         if old is value:
             continue
         # True == 1 and 0 == False in Python, but not in JSON.
-        if type(old) is not type(value) or _differ(old, value):
+        kind = type(value)
+        if type(old) is not kind or (old != value if kind in _FLAT else _differ(old, value)):
             changed[name] = value
     return changed
 

@@ -7,8 +7,9 @@ the few flags the status is derived from. Not part of a snapshot, which is for p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fairlead.transcript.state.document import Tail
 
@@ -40,16 +41,14 @@ class Stream:
         """The kind of the block that is growing right now."""
 
 
-@dataclass(slots=True, frozen=True)
-class SentRequest:
+class SentRequest(Struct, frozen=True):
     """A control request of the host that has not been answered."""
 
     subtype: str
     fields: dict[str, Any]
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(Struct):
     """What is plain JSON of the reducer's memory; a checkpoint keeps it as it is."""
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -128,7 +127,6 @@ class Notes:
     """Tool item -> the open requests about it."""
 
 
-@dataclass(slots=True)
 class Memory(Notes):
     """The reducer's private notes, and what it is just hearing."""
 

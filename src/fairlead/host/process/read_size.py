@@ -1,0 +1,21 @@
+"""How much a transport of asyncio reads at once.
+
+asyncio reads up to 256 KiB, and CPython allocates a buffer of that size for every read before it knows
+how much there is. An allocation above 128 KiB is mapped and unmapped by the system (glibc): 16 µs of
+CPU time for a line of 400 bytes, instead of 0.6 µs with a smaller buffer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+__all__ = ["limit_reads"]
+
+READ_BYTES = 64 * 1024
+"""Far below the limit of the allocator, and some 150 lines of a CLI that writes at full speed."""
+
+
+def limit_reads(transport: asyncio.BaseTransport) -> None:
+    """Read less at once; does nothing for transports of other kinds, such as those of uvloop."""
+    if hasattr(transport, "max_size"):
+        transport.max_size = READ_BYTES
