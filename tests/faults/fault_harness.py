@@ -72,7 +72,7 @@ class FaultHarness:
 
     async def session(self) -> str:
         """A new session."""
-        owner = await self.service.devices.make_device("the ground", "owner")
+        owner = await self.service.devices.make_device("test owner", "owner")
         device = await self.service.devices.device_of(owner.token, "")
         assert device is not None
         intent = NewSession(cwd=str(self.folder / "project"))

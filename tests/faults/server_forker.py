@@ -32,6 +32,7 @@ class Server:
     def __init__(self, pid: int, said: Path) -> None:
         self.pid = pid
         self.said = said
+        self._began = _start_of(pid)
         self.link = ""
 
     async def ready(self) -> Self:
@@ -60,15 +61,24 @@ class Server:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is there, and still the one that was started."""
-        try:
-            return b"tests.faults.server_forker" in Path(f"/proc/{self.pid}/cmdline").read_bytes()
-        except OSError:
-            return False
+        """Whether the process is there, and still the one that was started.
+
+        A killed process first loses its memory, its command line among it, and then its files: until it
+        is gone, its data folder is locked.
+        """
+        return self._began != "" and _start_of(self.pid) == self._began
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """End it as the system would."""
         os.kill(self.pid, number)
+
+
+def _start_of(pid: int) -> str:
+    """When a process was started, in ticks; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
 
 
 class ServerForker:

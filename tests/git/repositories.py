@@ -13,6 +13,7 @@ from fairlead.git import GitReader, find_repository
 __all__ = [
     "FilesBelow",
     "commit_all",
+    "conflicting",
     "git",
     "new_repository",
     "reader_of",
@@ -106,4 +107,20 @@ def repository_with_author(folder: Path) -> Path:
     new_repository(folder, {"a.txt": "one\n", "b.txt": "two\n"})
     git(folder, "config", "user.name", "Test")
     git(folder, "config", "user.email", "test@example.org")
+    return folder
+
+
+def conflicting(folder: Path) -> Path:
+    """A repository in a merge: `both` was changed on both sides, `clean` was added on the other."""
+    new_repository(folder, {"both": "base\n"})
+    git(folder, "config", "user.name", "Test")
+    git(folder, "config", "user.email", "test@example.org")
+    git(folder, "checkout", "--quiet", "-b", "theirs")
+    (folder / "both").write_text("theirs\n")
+    (folder / "clean").write_text("clean\n")
+    commit_all(folder)
+    git(folder, "checkout", "--quiet", "main")
+    (folder / "both").write_text("ours\n")
+    commit_all(folder)
+    git(folder, "merge", "theirs", check=False)
     return folder

@@ -152,7 +152,7 @@ async def test_G4_a_slow_or_talkative_git_is_stopped_with_all_its_children(tmp_p
 
 async def test_G4_without_git_the_error_says_what_to_install(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "repository")
-    with pytest.raises(GitMissing, match="Install git to see changes"):
+    with pytest.raises(GitMissing, match="Install git on the server's machine"):
         await reader_of(folder, program="no-such-git").read("status")
     reader = reader_of(folder)
     (folder / ".git" / "config").write_text("[broken\n")

@@ -37,6 +37,18 @@ class Served:
         self.service = service
         self.base = service.base_url
         self.project = project
+        self._sockets: list[Any] = []
+
+    def opened(self, socket: Any) -> None:
+        """A client of the test has connected."""
+        self._sockets.append(socket)
+
+    async def close_sockets(self) -> None:
+        """Close the clients. The server is gone, but a client may not have noticed that yet, and the
+        garbage collector would complain about its socket in a later test."""
+        for socket in self._sockets:
+            async with asyncio.timeout(30):
+                await socket.close()
 
     async def http(
         self, path: str, *, method: str = "GET", body: Any = None, **headers: str
@@ -81,6 +93,8 @@ class Client:
     async def connect(self, path: str = "/ws", **hello: Any) -> Self:
         url = self.served.base.replace("http", "ws") + path
         self.socket = await websockets.connect(url)
+        if isinstance(self.served, Served):  # Others have an address only.
+            self.served.opened(self.socket)
         if path == "/ws":
             await self.say(type="hello", protocol=1, token=self.token, client=self.id, **hello)
         return self
@@ -145,7 +159,7 @@ async def serving(folder: Path, limits: Limits, **more: Any) -> AsyncIterator[Se
     sessions run in as many workers.
     """
     if count := int(os.environ.get("FAIRLEAD_TEST_WORKERS", "0")):
-        from tests.fleet.workers.ground import with_workers
+        from tests.fleet.workers.workers_harness import with_workers
 
         async with with_workers(folder, count, limits, **more) as made:
             yield made
@@ -163,9 +177,11 @@ async def serving(folder: Path, limits: Limits, **more: Any) -> AsyncIterator[Se
         **more,
     ) as service:
         running = asyncio.create_task(service.run())
-        yield Served(service, project)
+        served = Served(service, project)
+        yield served
         service.stop()
         await asyncio.wait_for(running, 30)
+        await served.close_sockets()
 
 
 PATIENT = Limits(hello_s=30.0, analysis_s=30.0)

@@ -45,6 +45,7 @@ class Gate:
         *,
         intent: IntentOutcome | None = None,
         audit: Sequence[AuditRecord] = (),
+        urgent: bool = False,
     ) -> None:
         async def append() -> None:
             try:

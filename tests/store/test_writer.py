@@ -97,6 +97,20 @@ async def test_S4_a_full_group_does_not_wait(folder: Path) -> None:
         assert await asyncio.wait_for(asyncio.gather(*waiting), BOUND_S) == [2, 3, 4]
 
 
+async def test_S4_an_urgent_append_does_not_wait_and_takes_the_others_along(folder: Path) -> None:
+    slow = Pace(interval=BOUND_S * 10, quiet_interval=BOUND_S * 10)
+    async with SqliteStore(folder, pace=slow) as store:
+        await store.append("a", new(b"1"))
+        waiting = asyncio.ensure_future(store.append("a", new(b"2")))
+        urgent: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        await asyncio.sleep(0)
+        store.append_soon(
+            "b", new(b"1"), lambda last, problem: urgent.set_result(last), urgent=True
+        )
+        assert await asyncio.wait_for(urgent, BOUND_S) == 1
+        assert await asyncio.wait_for(waiting, BOUND_S) == 2
+
+
 async def test_S9_the_event_loop_runs_on_while_the_database_is_locked(folder: Path) -> None:
     async with SqliteStore(folder, pace=Pace(patience=BOUND_S)) as store:
         await store.append("a", new(b"1"))

@@ -38,6 +38,7 @@ from fairlead.host.options import agent as agents
 from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options
 from fairlead.host.options.passed_variables import passed_variables, unset_variables
+from fairlead.server import event_loop
 from fairlead.server.access.owner_channel import owner_channel
 from fairlead.server.gc_tuning import sweep_forever
 from fairlead.server.hardening import hide_memory, warning_as_root
@@ -172,7 +173,7 @@ def run(arguments: argparse.Namespace, attach: Attach | None = None) -> int:
     # milliseconds for it each time while the event loop is busy.
     sys.setswitchinterval(SWITCH_S)
     hide_memory()
-    return asyncio.run(_serve(arguments, address, attach))
+    return event_loop.run(_serve(arguments, address, attach))
 
 
 def address_of_arguments(arguments: argparse.Namespace) -> Address:
@@ -224,7 +225,7 @@ async def _serve(arguments: argparse.Namespace, address: Address, attach: Attach
                     async with (
                         owner_channel(data, service.launch_link),
                         attach(service) if attach is not None else contextlib.nullcontext(),
-                        workers.running() if workers is not None else contextlib.nullcontext(),
+                        contextlib.nullcontext() if workers is None else workers.running(service),
                     ):
                         await service.run()
             sweeping.cancel()

@@ -29,7 +29,7 @@ class GitMissing(GitError):
         self.command = ""
         self.message = "not installed"
         FairleadError.__init__(
-            self, f"{program} is not installed or not on PATH. Install git to see changes."
+            self, f"{program} is not installed or not on PATH. Install git on the server's machine."
         )
 
 

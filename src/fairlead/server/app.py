@@ -44,7 +44,7 @@ def build(
     *,
     api: GuardedRoutes,
     sockets: Sockets,
-    bridge: SocketHandler | None,
+    bridge: SocketHandler,
     static: StaticFiles,
     authorities: frozenset[str],
     limits: Limits,
@@ -74,7 +74,7 @@ def build(
     ]
     routes += [
         WebSocketRoute("/ws", serve),
-        *([] if bridge is None else [WebSocketRoute("/bridge", bridge)]),
+        WebSocketRoute("/bridge", bridge),
         Route("/", static.page),
         Route("/{name:path}", static.file),
     ]

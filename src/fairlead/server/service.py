@@ -26,6 +26,7 @@ from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.app import GuardedRoutes
 from fairlead.server.bridge.bridge import Bridge
+from fairlead.server.bridge.documents import BridgeDocuments, LocalDocuments
 from fairlead.server.budgets.budget_routes import BudgetRoutes
 from fairlead.server.budgets.budgets import Budgets
 from fairlead.server.http.api import Api
@@ -99,6 +100,9 @@ class Extension(Protocol):
 
     def api(self, own: Api) -> GuardedRoutes:
         """The routes for both."""
+
+    def bridge(self, own: BridgeDocuments) -> BridgeDocuments:
+        """What `/bridge` uses for both."""
 
     def disconnect(self, device: str) -> None:
         """End what a revoked device has in the other processes."""
@@ -203,6 +207,7 @@ async def open_service(
             registry,
             devices,
             limits,
+            acting=documents,
             base_url=base_url_of(address, port),
             loopback=push_to_loopback,
         )
@@ -233,7 +238,7 @@ async def open_service(
             agent=agent,
             terminals=_channels(terminals, extension),
         )
-        bridge = Bridge(registry, devices, connections, limits)
+        bridge = Bridge(_bridged(registry, extension), devices, connections, limits)
         library = ServerLibrary(registry, store, lambda: sockets.count)
         pages = PageRoutes(
             names=library,
@@ -322,6 +327,11 @@ def _channels(
 ) -> OpenChannel | None:
     own = None if terminals is None else partial(TerminalChannel, terminals)
     return own if extension is None else extension.channels(own)
+
+
+def _bridged(registry: Registry, extension: Extension | None) -> BridgeDocuments:
+    own = LocalDocuments(registry)
+    return own if extension is None else extension.bridge(own)
 
 
 def _disconnect(

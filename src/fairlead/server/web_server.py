@@ -135,7 +135,7 @@ def application(
     *,
     api: GuardedRoutes,
     sockets: Sockets,
-    bridge: SocketHandler | None,
+    bridge: SocketHandler,
     access: AccessTokens,
 ) -> ASGIApp:
     """The application behind the checks of every request."""

@@ -203,15 +203,17 @@ class SqliteStore:
         *,
         intent: IntentOutcome | None = None,
         audit: Sequence[AuditRecord] = (),
+        urgent: bool = False,
     ) -> None:
         """Like `append`, but calls `done` in the event loop instead of being awaited.
 
-        Appends of all sessions that share a commit are reported in one turn of the loop.
+        Appends of all sessions that share a commit are reported in one turn of the loop. An urgent
+        one does not wait until others share its commit.
         """
         self._writer.check_open()
         if not self._appends:
             asyncio.get_running_loop().call_soon(self._submit_appends)
-        self._appends.append(self._append(session, events, done, intent, audit))
+        self._appends.append(self._append(session, events, done, intent, audit, urgent=urgent))
 
     async def read(self, session: str, after: int, limit: int) -> list[Event]:
         """The events that follow a number, in order."""
@@ -259,7 +261,16 @@ class SqliteStore:
             sessions.put(db, row)
             _put_with(db, intent, audit)
 
-        await self._write(write)
+        await self._write(write, urgent=intent is not None)
+
+    async def put_sessions(self, rows: Sequence[SessionRow]) -> None:
+        """Store several rows, all of them or none."""
+
+        def write(db: Any) -> None:
+            for row in rows:
+                sessions.put(db, row)
+
+        await self._write(write, weight=len(rows))
 
     async def deletions(self) -> list[Deletion]:
         """The sessions that are to be deleted, the oldest first."""
@@ -389,7 +400,7 @@ class SqliteStore:
         instead: then both are stored or neither.
         """
         outcome = IntentOutcome(client=client, n=n, result=result_json)
-        await self._write(lambda db: intents.put(db, outcome))
+        await self._write(lambda db: intents.put(db, outcome), urgent=True)
 
     async def intent_results(self, session: str) -> list[IntentOutcome]:
         """The results of all intents about a session, for a machine that takes the session over."""
@@ -505,13 +516,15 @@ class SqliteStore:
         done: Done,
         intent: IntentOutcome | None,
         records: Sequence[AuditRecord],
+        *,
+        urgent: bool = False,
     ) -> Job[int]:
         write: Write[int]
         if intent is None and not records:
             write = partial(self._append_events, session, events)
         else:
             write = partial(self._append_with, session, events, intent, records)
-        return Job(write, len(events), done, buffers=True)
+        return Job(write, len(events), done, buffers=True, urgent=urgent)
 
     def _append_events(
         self, session: str, events: Sequence[NewEvent], db: sqlite3.Connection
@@ -541,9 +554,9 @@ class SqliteStore:
             for job in jobs:
                 job.done(None, problem)
 
-    async def _write(self, write: Write[T], weight: int = 1) -> T:
+    async def _write(self, write: Write[T], weight: int = 1, *, urgent: bool = False) -> T:
         self._submit_appends()
-        return await self._writer.submit(write, weight)
+        return await self._writer.submit(write, weight, urgent=urgent)
 
     async def _read(self, read: Read[T]) -> T:
         return await self._readers.run(read, self._writer)

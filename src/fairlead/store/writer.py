@@ -2,7 +2,7 @@
 
 A single write is committed at once. Writes that arrive shortly after a commit wait for the next
 one: the more writes the last commit had, the longer (`Pace.interval` at most), or until there are
-`Pace.group` of them. Nothing is acknowledged before its commit has returned. The writer waits for
+`Pace.group` of them, or until one of them is urgent. Nothing is acknowledged before its commit has returned. The writer waits for
 a lock up to `Pace.patience`; then, as with a full disk, every write is refused at once and a small
 write is tried at intervals until one succeeds. Damage and a newer schema end all writing until
 `start_fresh`.
@@ -44,9 +44,11 @@ class Pace(Struct, frozen=True, kw_only=True):
     """Seconds between two commits under load; not noticeable for users."""
     quiet_interval: float = 0.010
     """Seconds between two commits of one write each."""
-    interval_per_write: float = 0.001
-    """What each write of a commit adds to the interval after it, so that a busy store makes
-    fewer and larger commits and an idle one answers at once."""
+    interval_per_write: float = 0.007
+    """What each further write of a commit adds to the interval after it, so that a busy store makes
+    fewer and larger commits, and one that serves a single session answers at once."""
+    urgent_interval: float = 0.005
+    """Seconds between two commits while an urgent write waits: someone waits for it."""
     group: int = 2_000
     """Number of events that triggers a commit at once."""
     patience: float = 5.0
@@ -69,15 +71,27 @@ Done: TypeAlias = Callable[[Any, BaseException | None], None]
 
 
 class Job(Generic[T]):
-    """A write that is queued; `buffers` if it leaves rows to `flush` and reads none of them."""
+    """A write that is queued; `buffers` if it leaves rows to `flush` and reads none of them.
 
-    __slots__ = ("buffers", "done", "weight", "write")
+    An urgent one does not wait until more writes share its commit.
+    """
 
-    def __init__(self, write: Write[T], weight: int, done: Done, *, buffers: bool = False) -> None:
+    __slots__ = ("buffers", "done", "urgent", "weight", "write")
+
+    def __init__(
+        self,
+        write: Write[T],
+        weight: int,
+        done: Done,
+        *,
+        buffers: bool = False,
+        urgent: bool = False,
+    ) -> None:
         self.write = write
         self.weight = weight
         self.done = done
         self.buffers = buffers
+        self.urgent = urgent
 
 
 _Outcome: TypeAlias = tuple["Job[Any]", Any, BaseException | None]
@@ -114,8 +128,12 @@ class Writer:
         self._stopping = False
         self._resting = False
         """Whether the thread waits for the time of the next commit: a write need not wake it."""
+        self._urgent = False
+        """Whether an urgent write is queued."""
         self._due = 0.0
         """When the next commit may begin."""
+        self._urgent_due = 0.0
+        """When it may begin if an urgent write is queued."""
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -139,10 +157,10 @@ class Writer:
             self._thread = None
         self.state = StoreState(CLOSED, "the store is closed")
 
-    def submit(self, write: Write[T], weight: int = 1) -> Awaitable[T]:
+    def submit(self, write: Write[T], weight: int = 1, *, urgent: bool = False) -> Awaitable[T]:
         """Queue a write; the awaitable ends when it is durable, or refused."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.submit_jobs([Job(write, weight, partial(settle, future))])
+        self.submit_jobs([Job(write, weight, partial(settle, future), urgent=urgent)])
         return future
 
     def check_open(self) -> None:
@@ -157,8 +175,10 @@ class Writer:
             self.check_open()
             self._jobs.extend(jobs)
             self._weight += sum([job.weight for job in jobs])
+            hurries = not self._urgent and any(job.urgent for job in jobs)
+            self._urgent = self._urgent or hurries
             # A wake-up costs more than the write itself if the thread would only wait again.
-            if not self._resting or self._weight >= self._pace.group:
+            if not self._resting or hurries or self._weight >= self._pace.group:
                 self._woken.notify()
 
     async def start_fresh(self) -> Path:
@@ -204,11 +224,14 @@ class Writer:
             while (
                 not (self._orders or self._stopping)
                 and self._weight < self._pace.group
-                and (remaining := self._due - time.monotonic()) > 0
+                and (remaining := self._next_commit() - time.monotonic()) > 0
             ):
                 self._woken.wait(remaining)
             self._resting = False
             return bool(self._jobs or self._orders or not self._stopping)
+
+    def _next_commit(self) -> float:
+        return self._urgent_due if self._urgent else self._due
 
     def _take(self) -> list[Job[Any]]:
         group: list[Job[Any]] = []
@@ -218,6 +241,7 @@ class Writer:
                 group.append(self._jobs.popleft())
                 weight += group[-1].weight
             self._weight -= weight
+            self._urgent = any(job.urgent for job in self._jobs)
         return group
 
     def _store(self, group: Sequence[Job[Any]]) -> None:
@@ -271,8 +295,9 @@ class Writer:
             raise
         ended = time.monotonic()
         pace = self._pace
-        wait = pace.quiet_interval + pace.interval_per_write * len(group)
+        wait = pace.quiet_interval + pace.interval_per_write * (len(group) - 1)
         self._due = began + min(pace.interval, wait)
+        self._urgent_due = min(self._due, began + pace.urgent_interval)
         counters = self.counters
         counters.commits += 1
         counters.writes += len(group)

@@ -43,8 +43,14 @@ class World:
     """One document, one hub, some clients and a clock."""
 
     def __init__(
-        self, seed: int, items: int, hub_clients: int = 3, limits: Limits | None = None
+        self,
+        seed: int,
+        items: int,
+        hub_clients: int = 3,
+        limits: Limits | None = None,
+        every_s: float = 0.0,
     ) -> None:
+        self.every_s = every_s
         self.rng = random.Random(seed)
         self.plain = PlainDocument(items)
         self.hub = Hub(limits or SMALL)
@@ -63,6 +69,7 @@ class World:
             seq=self.plain.seq,
             epoch=str(self.epoch),
             item_ids=self.plain.ids,
+            every_s=self.every_s,
         )
 
     def publish(self) -> None:
@@ -115,6 +122,7 @@ class World:
                 hub_client.ack()
                 if hub_client.seq == self.plain.seq:
                     break
+                self.hub.ready(self.now)
                 hub_client.drain(self.now)
                 self.now += 1.0
             self._equal(hub_client)
@@ -133,9 +141,13 @@ class HubMachine(RuleBasedStateMachine):
 
     world: World
 
-    @initialize(seed=st.integers(0, 2**32), items=st.sampled_from((0, 1, 3, 60)))
-    def begin(self, seed: int, items: int) -> None:
-        self.world = World(seed, items)
+    @initialize(
+        seed=st.integers(0, 2**32),
+        items=st.sampled_from((0, 1, 3, 60)),
+        every_s=st.sampled_from((0.0, 0.3)),
+    )
+    def begin(self, seed: int, items: int, every_s: float) -> None:
+        self.world = World(seed, items, every_s=every_s)
 
     @rule(count=st.integers(1, 40))
     def publish(self, count: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
-from fairlead.server.protocol.messages import Changes, FromServer
+from fairlead.server.protocol.messages import Changes, FromServer, Snapshot
 from fairlead.transcript.state.changes import Add, Append, Set
 from tests.server.plain_document import PlainDocument
 
@@ -50,6 +50,37 @@ def reached(messages: list[FromServer]) -> int:
     (message,) = messages
     assert isinstance(message, Changes)
     return message.seq
+
+
+def test_all_clients_of_a_round_share_one_message_while_the_document_goes_on_changing() -> None:
+    hub, board = with_followers()
+    board.change()
+    assert hub.ready(10.0) == ["a", "b"]
+    first = hub.drain("a", 10.0)
+    board.change()
+    second = hub.drain("b", 10.0)
+    assert first[0] is second[0]
+    assert reached(first) == 1
+    later = drained(hub, 20.0)
+    assert later["a"][0] is later["b"][0]
+    assert reached(later["a"]) == 2
+
+
+def test_a_client_that_arrives_between_two_rounds_gets_what_the_others_still_wait_for() -> None:
+    hub, board = with_followers()
+    board.change()
+    drained(hub, 10.0)
+    board.change()
+    (snapshot,) = hub.subscribe("late", LIST)
+    assert isinstance(snapshot, Snapshot)
+    assert snapshot.seq == 2
+    assert drained(hub, 10.1) == {}
+    board.change()
+    assert {name: reached(found) for name, found in drained(hub, 20.0).items()} == {
+        "a": 3,
+        "b": 3,
+        "late": 3,
+    }
 
 
 def test_a_calm_document_tells_its_first_change_at_once_and_the_rest_together() -> None:

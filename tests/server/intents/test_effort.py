@@ -21,3 +21,19 @@ async def test_B45_a_session_that_could_not_go_on_is_not_stopped(tmp_path: Path)
             assert live.live
             assert live.client.pid == pid
         assert harness.registry.sessions.row(session).effort is None
+
+
+async def test_B45_an_effort_that_the_cli_does_not_have_leaves_the_session_as_it_is(
+    tmp_path: Path,
+) -> None:
+    harness = ServerHarness(tmp_path, cli=True)
+    harness.version = "2.1.29"  # `--effort` came with 2.1.38.
+    async with harness:
+        session = await harness.new(prompt="hello")
+        live = await harness.state(session, "idle")
+        refused = await harness.act(SetEffort(session=session, effort="low"))
+        assert refused.code == "bad_message"
+        assert refused.message is not None
+        assert "needs CLI 2.1.38 or later; this one is 2.1.29" in refused.message
+        assert live.live
+        assert "effort" not in harness.registry.sessions.row(session).options

@@ -36,6 +36,7 @@ from fairlead.server.protocol.messages import LOBBY, FromClient
 from fairlead.store.tables.devices import Device
 from fairlead.transcript.state.model import PromptItem, TextItem
 from tests.server.server_harness import ServerHarness, device
+from tests.waiting import until
 
 ASK = {"ask": {"id": "ask-1", "input": {"command": "make"}}}
 WAIT = {"wait": 1}
@@ -55,6 +56,16 @@ async def test_a_new_session_runs_its_prompt_and_is_listed(tmp_path: Path) -> No
         (start,) = harness.told("argv")
         assert "--permission-mode=plan" in start["argv"]
         assert start["cwd"] == str(harness.project)
+
+
+async def test_B61_a_session_that_falls_silent_is_listed_with_its_last_sentence(
+    tmp_path: Path,
+) -> None:
+    async with ServerHarness(tmp_path) as harness:
+        steps = [{"drip": [4, 0.4]}, {"wait": 1}]
+        session = await harness.new(prompt=json.dumps(steps))
+        words = "word0 word1 word2 word3"
+        await until(lambda: harness.lobby("sessions")[session]["last_sentence"] == words)
 
 
 async def test_an_intent_that_comes_again_acts_once_and_gives_the_same_result(

@@ -16,6 +16,9 @@ from tests.server.notices.push_service import Browser, PushService
 from tests.waiting import until
 
 PATIENCE_S = 20.0
+COMMAND = "curl -H 'Authorization: secret' https://example.org"
+ASK = {"ask": {"id": "ask", "tool": "Bash", "input": {"command": COMMAND}}}
+WAIT = {"wait": 1}
 AT_ONCE = Limits(hello_s=0.5, notice_delay_s=0.0, notice_viewed_delay_s=0.0)
 """Without delays, because the tests answer nothing in time."""
 

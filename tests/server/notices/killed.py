@@ -114,6 +114,7 @@ async def main(folder: str, endpoint: str, p256dh: str, auth: str, fatal: str) -
         if isinstance(target, ChannelTarget):
             outcome = await channels.send(target, session, number, notice, now)
         else:
+            assert isinstance(target, PushTarget)
             outcome = await sender.send(target, session, number, notice, now)
         moments.pass_by(name, "after")
         return outcome

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from tests.server.conftest import Served
-from tests.server.notices.conftest import Phone, found
+from tests.server.notices.conftest import ASK, WAIT, Phone, found
 
-COMMAND = "curl -H 'Authorization: secret' https://example.org"
-ASK = {"ask": {"id": "ask", "tool": "Bash", "input": {"command": COMMAND}}}
-WAIT = {"wait": 1}
 PLAN = {"ask": {"id": "plan", "tool": "ExitPlanMode", "input": {"plan": "1. Look"}}}
 LIMIT = {
     "line": {

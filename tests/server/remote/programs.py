@@ -1,4 +1,4 @@
-"""The programs of docs/remote.md for the tests: finds them, or installs Debian's where it may.
+"""The programs of docs/remote.md and of test networks: finds them, or installs Debian's where it may.
 
     python -m tests.server.remote.programs
 
@@ -20,6 +20,10 @@ PACKAGES = {
     "caddy": "caddy",
     "ssh": "openssh-client",
     "systemd-analyze": "systemd",
+    "ip": "iproute2",
+    "nft": "nftables",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
 }
 """Program -> the Debian package that contains it."""
 

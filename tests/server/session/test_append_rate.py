@@ -85,6 +85,18 @@ async def test_B136_text_waits_for_its_turn_and_is_one_batch_then() -> None:
     await log.journal.close()
 
 
+async def test_B136_a_report_of_the_status_waits_like_text() -> None:
+    log = Log(used_up(SLOW))
+    log.journal.note([decode(b'{"type":"system","subtype":"status","status":"requesting"}')], 0.0)
+    log.journal.note([delta()], 0.0)
+    await log.settle()
+    assert log.batches == []
+    log.journal.note([request()], 0.0)
+    await log.settle()
+    assert [len(batch) for batch in log.batches] == [3]
+    await log.journal.close()
+
+
 async def test_B136_sessions_take_turns_in_the_order_in_which_they_asked() -> None:
     rate = used_up(1 / ROUND_S)
     logs = [Log(rate) for _ in range(3)]
@@ -97,6 +109,44 @@ async def test_B136_sessions_take_turns_in_the_order_in_which_they_asked() -> No
     assert order == [0, 1, 2]
     for log in logs:
         await log.journal.close()
+
+
+async def test_B136_output_that_was_held_is_stored_with_its_turn() -> None:
+    rate = used_up(SLOW)
+    log = Log(rate)
+    held: list[Fed] = []
+
+    def release() -> None:
+        for fed in held:
+            log.journal.note([fed], 0.0)
+        held.clear()
+
+    log.journal._on_wait = partial(held.extend, [delta("held 1"), delta("held 2")])
+    log.journal._on_turn = release
+    log.journal.note([delta("first")], 0.0)
+    await log.settle()
+    assert len(held) == 2
+    assert log.batches == []
+    rate._used_until = 0.0  # As if the time had passed.
+    await asyncio.wait_for(log.journal.flush(), 10)
+    assert [len(batch) for batch in log.batches] == [3]
+    await log.journal.close()
+
+
+async def test_B136_a_turn_without_output_is_left_to_the_others() -> None:
+    rate = used_up(SLOW)
+    turns: list[str] = []
+
+    def turn(name: str, used: bool) -> bool:
+        turns.append(name)
+        return used
+
+    rate._used_until = asyncio.get_running_loop().time() + BURST_S  # One is left.
+    rate.wait(partial(turn, "idle", False))
+    rate.wait(partial(turn, "busy", True))
+    rate.wait(partial(turn, "too late", True))
+    rate._round()
+    assert turns == ["idle", "busy"]
 
 
 async def test_B136_a_request_a_decision_and_a_large_batch_do_not_wait() -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from fairlead.server.limits import Limits
+from fairlead.server.working_files import id_of
 from fairlead.testing.real_cli import cache_folder, ensure
 from tests.git.hostile import ATTACKS
 from tests.git.repositories import new_repository
@@ -89,6 +90,20 @@ async def test_G21_the_files_are_listed_without_ignored_ones(served: Served) -> 
     assert await get(served, "nobody", "files") == 404
 
 
+async def test_G21_names_with_control_characters_are_listed_and_read(served: Served) -> None:
+    names = ["new\nline.txt", "\x1b[31mred.txt", "tab\there", "\u202egpj.exe", "-rf"]
+    for name in names:
+        (served.project / name).write_text(f"in {name!r}\n")
+    (served.project / os.fsdecode(b"not-\xff-text")).write_text("x\n")
+    session = await (await served.client()).new_session("hi")
+    answer = await get(served, session, "files")
+    assert {*names} <= {*answer["files"]}
+    assert not any(name.startswith("not-") for name in answer["files"])
+    for name in names:
+        shown = await get(served, session, "content", file=id_of(name), tree="folder")
+        assert shown["lines"] == [f"in {name!r}"]
+
+
 @pytest.mark.parametrize("how", ["ripgrep", "walk"])
 async def test_G22_a_text_is_found_by_ripgrep_and_by_reading_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ripgrep: Path, how: str
@@ -141,9 +156,8 @@ async def test_G23_searching_hostile_repositories_runs_nothing_and_ends(
             session = await (await served.client()).new_session("hi")
             answer = await get(served, session, "grep", q="needle")
             assert list(marks.iterdir()) == [], attack.name
-            # Without ripgrep, names that cannot be shown on a line are left out.
-            odd = {"new\nline\x1b[31m"} if how == "ripgrep" else set()
-            assert {match["path"] for match in answer["matches"]} == {"plain", *odd}, attack.name
+            found = {match["path"] for match in answer["matches"]}
+            assert found == {"plain", "new\nline\x1b[31m"}, attack.name
             await get(served, session, "files")
             assert list(marks.iterdir()) == [], attack.name
 

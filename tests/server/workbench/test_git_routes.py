@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fairlead.server.limits import Limits
 from fairlead.server.working_files import id_of
 from tests.git.hostile import ATTACKS
-from tests.git.repositories import git, new_repository
+from tests.git.repositories import conflicting, git, new_repository
 from tests.server.conftest import Client, Served, serving
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 61))
@@ -179,6 +179,19 @@ async def test_G18_reading_the_status_of_hostile_repositories_runs_nothing(
             await committer_client.get("/hunks", urlencode({"file": id_of("README.md")}))
             await committer_client.get("/losses", urlencode({"file": id_of("README.md")}))
             assert list(marks.iterdir()) == [], attack.name
+
+
+async def test_G18_a_file_with_conflicts_is_listed_once_as_not_staged(served: Served) -> None:
+    conflicting(served.project)
+    user = await committer(served)
+    state = await user.state()
+    assert listed(state["staged"]) == [("clean", "A")]
+    assert listed(state["unstaged"]) == [("both", "U")]
+    assert state["unstaged"][0]["conflicted"]
+    assert (await user.act("git_stage", files=[state["unstaged"][0]["id"]]))["ok"]
+    state = await user.state()
+    assert [row["path"] for row in state["staged"]] == ["both", "clean"]
+    assert state["unstaged"] == []
 
 
 async def test_G18_without_a_repository_it_says_so(served: Served) -> None:

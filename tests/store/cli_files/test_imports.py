@@ -140,6 +140,21 @@ async def test_S33_the_last_active_comes_first(projects: Path) -> None:
     assert [session.id for session in sessions.sessions()] == ["b", "a", "c"]
 
 
+@pytest.mark.parametrize("folder", ["-a", "-z"])
+async def test_S33_of_a_session_and_its_copy_for_another_folder_the_copy_is_found(
+    projects: Path, folder: str
+) -> None:
+    write(projects, [user("hi", 1)], folder="-m")
+    copy = write(projects, [user("hi", 1, cwd="/home/me/moved")], folder=folder)
+    later = (projects / "-m" / copy.name).stat().st_mtime_ns + 1_000_000
+    os.utime(copy, ns=(later, later))
+    sessions = CliSessions(projects)
+    await sessions.refresh()
+    found = sessions.find(ID)
+    assert found is not None
+    assert found.cwd == "/home/me/moved"
+
+
 async def test_S34_only_what_was_added_is_read(projects: Path) -> None:
     path = write(projects, [user("first", 1), answer("a", 2)])
     sessions = CliSessions(projects)

@@ -36,6 +36,7 @@ async def is_a_beginning(store: SqliteStore, session: str) -> int:
 # Killed
 
 
+@pytest.mark.matrix(target="faults", cases=3)
 @pytest.mark.parametrize("seed", range(12))
 async def test_S2_what_was_acknowledged_survives_kill_9(folder: Path, seed: int) -> None:
     chance = random.Random(seed)

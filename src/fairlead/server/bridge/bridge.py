@@ -14,6 +14,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,9 +22,9 @@ from starlette.websockets import WebSocket
 
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.bridge.answers import answered, approved, rejected
+from fairlead.server.bridge.documents import BridgeDocuments
 from fairlead.server.bridge.messages import history, listed
-from fairlead.server.bridge.view import BridgeView, Whole, plain
-from fairlead.server.intents.registry import Registry
+from fairlead.server.bridge.view import BridgeView, plain
 from fairlead.server.limits import Limits
 from fairlead.server.protocol import intents
 from fairlead.server.protocol.messages import FromServer
@@ -49,12 +50,12 @@ class Bridge:
 
     def __init__(
         self,
-        registry: Registry,
+        documents: BridgeDocuments,
         devices: DeviceRegistry,
         connections: SocketConnections,
         limits: Limits,
     ) -> None:
-        self._registry = registry
+        self._documents = documents
         self._devices = devices
         self._connections = connections
         self._limits = limits
@@ -69,9 +70,12 @@ class Bridge:
             return
         await websocket.accept(subprotocol=protocol)
         socket = _BridgeSocket(websocket, device, "bridge", self._limits)
-        client = _BridgeClient(socket, self._registry)
+        client = _BridgeClient(socket, self._documents)
         socket.translate = client.translate
-        await self._connections.serve(socket, client.begin, client.handle)
+        try:
+            await self._connections.serve(socket, client.begin, client.handle)
+        finally:
+            client.close()
 
 
 class _BridgeSocket(ClientSocket):
@@ -98,13 +102,15 @@ class _BridgeSocket(ClientSocket):
 class _BridgeClient:
     """Which sessions a client follows, and how its messages are carried out."""
 
-    def __init__(self, socket: ClientSocket, registry: Registry) -> None:
+    def __init__(self, socket: ClientSocket, documents: BridgeDocuments) -> None:
         self._socket = socket
         self._device = socket.device
-        self._registry = registry
+        self._documents = documents
         self.id = socket.id
         self._n = 0
         self._views: dict[str, BridgeView] = {}
+        self._fetching: dict[str, asyncio.Task[None]] = {}
+        """Sessions whose messages wait for rows that another process has."""
         self._latest: str | None = None
         self._modern = False
         self._handlers: dict[str, Callable[[Message], Awaitable[None]]] = {
@@ -154,7 +160,15 @@ class _BridgeClient:
     def translate(self, message: FromServer) -> list[str]:
         """A message of the hub about a followed session, as texts to send."""
         view = self._views.get(getattr(message, "document", ""))
-        return [] if view is None else [_as_json(out) for out in view.take(message)]
+        if view is None:
+            return []
+        view.take(message)
+        return [_as_json(out) for out in self._new_messages(view)]
+
+    def close(self) -> None:
+        """The client has disconnected."""
+        for task in self._fetching.values():
+            task.cancel()
 
     # The eleven messages
 
@@ -188,17 +202,17 @@ class _BridgeClient:
             return
         session = str(result["session"])
         self._latest = session
-        row = self._registry.sessions.row(session)
+        facts = await self._documents.facts(session)
         created = {
             "type": "system",
             "subtype": "session_created",
             "sessionId": session,
             "provider": "claude",
-            "projectPath": row.cwd,
-            "permissionMode": row.mode,
-            "model": row.model,
-            "claudeSessionId": row.cli_session_id,
-            "profile": row.profile or None,
+            "projectPath": facts.cwd,
+            "permissionMode": facts.mode,
+            "model": facts.model,
+            "claudeSessionId": facts.cli_session_id,
+            "profile": facts.profile or None,
         }
         await self._send({name: value for name, value in created.items() if value is not None})
         await self._follow(session)
@@ -253,11 +267,12 @@ class _BridgeClient:
 
     async def _get_history(self, message: Message) -> None:
         view = await self._view(message)
-        source = self._registry.source(view.session) if view is not None else None
-        if view is None or source is None:
+        if view is None:
             return
-        rows = source.transcript
-        parts = rows.items, rows.turns, source.section("pending")
+        whole = await self._documents.conversation(self._device, view.session)
+        if whole is None:
+            return
+        parts = whole.items, whole.turns, view.state["pending"]
 
         def build() -> list[dict[str, Any]]:
             items, turns, pending = plain(parts)
@@ -289,7 +304,7 @@ class _BridgeClient:
     # Helpers
 
     def _rows(self, *, live: bool) -> list[dict[str, Any]]:
-        chosen = [row for row in self._registry.lobby.sessions() if row.live or not live]
+        chosen = [row for row in self._documents.sessions() if row.live or not live]
         chosen.sort(key=lambda row: row.last_activity, reverse=True)
         return [listed(row) for row in chosen]
 
@@ -308,24 +323,45 @@ class _BridgeClient:
     async def _follow(self, session: str) -> bool:
         if session in self._views:
             return True
-        if not session or not await self._registry.open(session, self._device):
+        if not session or not await self._documents.open(session, self._device):
             return False
         while len(self._views) >= VIEWS:
             oldest = next(iter(self._views))
             del self._views[oldest]
-            self._registry.hub.unsubscribe(self.id, oldest)
-        view = self._views[session] = BridgeView(session, self._whole(session))
+            self._documents.hub.unsubscribe(self.id, oldest)
+        view = self._views[session] = BridgeView(session, partial(self._documents.row, session))
         view.modern = self._modern
-        for message in self._registry.hub.subscribe(self.id, session, now=time.monotonic()):
-            await self._send_all(view.take(message))
+        for message in self._documents.hub.subscribe(self.id, session, now=time.monotonic()):
+            view.take(message)
+            await self._send_all(self._new_messages(view))
         return True
 
-    def _whole(self, session: str) -> Whole:
-        def row(section: str, row_id: str) -> Any:
-            source = self._registry.source(session)
-            return None if source is None else source.transcript.row(section, row_id)
+    def _new_messages(self, view: BridgeView) -> list[dict[str, Any]]:
+        """What is new in a session; nothing while rows of it are being fetched."""
+        if view.session in self._fetching:
+            return []
+        if view.missing():
+            task = asyncio.create_task(self._fetch(view))
+            self._fetching[view.session] = task
+            return []
+        return view.messages()
 
-        return row
+    async def _fetch(self, view: BridgeView) -> None:
+        """Get the rows that the document has only the beginning of, then send what is new."""
+        try:
+            while missing := view.missing():
+                for key in missing:
+                    section, row_id, _ = key
+                    view.fetched(key, await self._fetched(view.session, section, row_id))
+            await self._send_all(view.messages())
+        finally:
+            self._fetching.pop(view.session, None)
+
+    async def _fetched(self, session: str, section: str, row_id: str) -> Any:
+        try:
+            return await self._documents.fetch_row(self._device, session, section, row_id)
+        except Refusal:
+            return None  # The client gets the beginning.
 
     async def _pending(
         self, message: Message, request: str
@@ -338,7 +374,7 @@ class _BridgeClient:
 
     async def _act(self, intent: intents.Intent) -> dict[str, Any] | None:
         self._n += 1
-        result = await self._registry.act(self._device, self.id, self._n, intent)
+        result = await self._documents.act(self._device, self.id, self._n, intent)
         if not result.ok:
             await self._fail(result.message or "The request failed.", result.code or "internal")
             return None

@@ -2,8 +2,8 @@
 
 Pure. Tracks what a bridge client got of one session, and turns snapshots and changes into the
 messages of `bridge.messages`. If the document has only the beginning of a long row, `whole` returns
-the full row. An item that was sent completely is forgotten, so that neither the memory nor the time
-for a change grows with the session.
+the full row, or `missing` names it so that it can be fetched first. An item that was sent completely
+is forgotten, so that neither the memory nor the time for a change grows with the session.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ SECTIONS = ("session", "items", "turns", "pending", "status")
 
 Out = dict[str, Any]
 Whole = Callable[[str, str], Any]
-"""Returns a full row by its list and its id; None if it no longer exists."""
+"""Returns a full row by its list and its id; None if this process does not have it."""
 
 
 class BridgeView:
-    """What one bridge client has of one session."""
+    """What one bridge client has of one session.
+
+    For each message of the hub call `take`, fetch what is `missing`, and send `messages`.
+    """
 
     def __init__(self, session: str, whole: Whole) -> None:
         self.session = session
@@ -50,6 +53,10 @@ class BridgeView:
         """How many characters of a text were sent."""
         self._begun = False
         """Whether a snapshot came. The first one is history, which a client asks for itself."""
+        self._skip_items = False
+        """Whether the items are those of the first snapshot."""
+        self._fetched: dict[tuple[str, str, Any], Any] = {}
+        """Full rows from elsewhere, by list, id and state; None for one that could not be fetched."""
         self._status = ""
         self._ended_before_sending: int | None = None
 
@@ -63,17 +70,46 @@ class BridgeView:
         self._ended_before_sending = None
         return self._status_message(self._status_now())
 
-    def take(self, message: FromServer) -> list[Out]:
-        """The messages for a snapshot or for changes."""
+    def take(self, message: FromServer) -> None:
+        """Apply a snapshot or changes."""
         if isinstance(message, Snapshot):
             state = plain(message.state)
-            is_first, self._begun = not self._begun, True
+            self._skip_items = not self._begun
+            self._begun = True
             self.state = {name: state.get(name, self.state[name]) for name in SECTIONS}
-            return self._messages(skip_items=is_first)
-        if isinstance(message, Changes):
+        elif isinstance(message, Changes):
             self.state = apply(self.state, self._needed(plain(message.changes)))
-            return self._messages()
-        return []
+
+    def missing(self) -> list[tuple[str, str, Any]]:
+        """The rows that are to be sent now and of which only the beginning is known.
+
+        Each by its list, its id and its state: the result of a tool comes after its input.
+        """
+        if self._skip_items:
+            return []
+        rows = [("items", item) for item in self.state["items"] if self._is_final(item)]
+        rows += [
+            ("turns", turn)
+            for turn in self.state["turns"]
+            if turn["outcome"] is not None and f"turn:{turn['id']}" not in self._sent
+        ]
+        return [
+            key
+            for section, row in rows
+            if row.get("cut")
+            and (key := _key(section, row)) not in self._fetched
+            and self._whole(section, row["id"]) is None
+        ]
+
+    def _is_final(self, item: dict[str, Any]) -> bool:
+        """Whether an item is not sent completely and can be now."""
+        if self._is_sent(item["id"]):
+            return False
+        return bool(item.get("complete", True)) or item.get("state") in FINAL_TOOL_STATES
+
+    def fetched(self, key: tuple[str, str, Any], row: Any) -> None:
+        """A row that was missing; None if there is none."""
+        self._fetched[key] = row
 
     def _needed(self, changes: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """The changes to rows that are not forgotten."""
@@ -97,7 +133,9 @@ class BridgeView:
                 return dict(row)
         return None
 
-    def _messages(self, *, skip_items: bool = False) -> list[Out]:
+    def messages(self) -> list[Out]:
+        """The messages for what was taken."""
+        skip_items, self._skip_items = self._skip_items, False
         out: list[Out] = []
         for item in self.state["items"]:
             if not self._is_sent(item["id"]):
@@ -108,6 +146,7 @@ class BridgeView:
         for turn in self.state["turns"]:
             if turn["outcome"] is not None and self._once(f"turn:{turn['id']}"):
                 out.append(messages.result(self._full_row("turns", turn)))
+                self._forget("turns", turn["id"])
         if skip_items:
             out = []
         out = [*self._init(), *out, *self._requests()]
@@ -118,8 +157,16 @@ class BridgeView:
         return addressed + self._status_message(self._status_now())
 
     def _full_row(self, section: str, row: dict[str, Any]) -> dict[str, Any]:
-        full = self._whole(section, row["id"]) if row.get("cut") else None
+        if not row.get("cut"):
+            return row
+        full = self._whole(section, row["id"])
+        if full is None:
+            full = self._fetched.get(_key(section, row))
         return row if full is None else dict(plain(full))
+
+    def _forget(self, section: str, row_id: str) -> None:
+        for key in [key for key in self._fetched if key[:2] == (section, row_id)]:
+            del self._fetched[key]
 
     def _init(self) -> list[Out]:
         """The CLI's init message, once for each combination of session id and model."""
@@ -197,6 +244,7 @@ class BridgeView:
         last = messages.tool_result(item) if kind == "tool" else messages.item_message(item)
         self._sent.add(f"item:{name}")
         self._streamed.pop(name, None)
+        self._forget("items", name)
         return [*out, last] if last is not None else out
 
     def _once(self, what: str) -> bool:
@@ -209,6 +257,10 @@ class BridgeView:
 def plain(value: Any) -> Any:
     """Any value as plain JSON values; the hub sends some parts already encoded."""
     return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def _key(section: str, row: dict[str, Any]) -> tuple[str, str, Any]:
+    return section, row["id"], row.get("state")
 
 
 def _as_shown(request: Out) -> tuple[str, bool]:

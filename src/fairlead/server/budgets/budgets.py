@@ -78,6 +78,14 @@ class Budgets:
         self._budgets: dict[str, Budget] = {}
         self._spent: dict[str, float] = {}
         """What was spent of each budget, as of the last commit."""
+        self._elsewhere: dict[str, float] = {}
+        """What other processes of the server have spent of a budget that covers their sessions too."""
+        self._announces = True
+        """Whether this process tells users that a shared budget is reached; only one process does."""
+        self.last_spender: tuple[str, str, float] = "", "", 0.0
+        """The session that spent last, its title, and when."""
+        self.on_spent: Callable[[], None] = _nothing
+        """Called when something was spent, or a budget was changed."""
         self._periods: dict[str, str] = {}
         self._counted: dict[str, str] = {}
         """The last turn of each session whose cost was submitted."""
@@ -109,7 +117,7 @@ class Budgets:
         """A budget that is reached and covers a session."""
         self._roll_over()
         for budget in self._covering(session, self._project(session)):
-            if level_of(budget, self._spent.get(budget.id, 0.0)) == REACHED:
+            if level_of(budget, self._total(budget.id)) == REACHED:
                 return budget
         return None
 
@@ -126,8 +134,7 @@ class Budgets:
         """The smallest rest of all budgets that cover a new session."""
         self._roll_over()
         rests = [
-            budget.limit_usd - self._spent.get(budget.id, 0.0)
-            for budget in self._covering(row.id, row.cwd)
+            budget.limit_usd - self._total(budget.id) for budget in self._covering(row.id, row.cwd)
         ]
         return max(0.01, min(rests)) if rests else None
 
@@ -142,8 +149,8 @@ class Budgets:
                 limit_usd=budget.limit_usd,
                 warn_percent=budget.warn_percent,
                 zone=budget.zone,
-                spent_usd=self._spent.get(budget.id, 0.0),
-                level=level_of(budget, self._spent.get(budget.id, 0.0)),
+                spent_usd=self._total(budget.id),
+                level=level_of(budget, self._total(budget.id)),
             )
             for budget in self._budgets.values()
         ]
@@ -178,7 +185,9 @@ class Budgets:
         await self._store.apply(lambda db: table.remove_budget(db, budget))
         del self._budgets[budget]
         self._spent.pop(budget, None)
+        self._elsewhere.pop(budget, None)
         self._show()
+        self.on_spent()
         await self._go_on()
 
     async def _go_on(self) -> None:
@@ -214,7 +223,10 @@ class Budgets:
             return
         self._storing[live.id] = self._storing.get(live.id, 0) + 1
         budgets = tuple(self._covering(live.id, project))
-        write = partial(self._count, live.id, self._title(live.id), rows, budgets)
+        self.last_spender = live.id, self._title(live.id), rows[-1].at
+        write = partial(
+            self._count, live.id, self._title(live.id), rows, budgets, dict(self._elsewhere)
+        )
         try:
             self._store.apply_soon(write, partial(self._stored, live))
         except StoreUnavailable as problem:
@@ -226,21 +238,35 @@ class Budgets:
         title: str,
         rows: Sequence[Spent],
         budgets: tuple[Budget, ...],
+        elsewhere: dict[str, float],
         db: sqlite3.Connection,
     ) -> dict[str, float]:
         """In the writer's thread: store costs, the levels they reach, and their notices."""
         if not table.put_spent(db, rows):
             return self._sums(budgets, db)
         spent = self._sums(budgets, db)
-        at = rows[-1].at
         for budget in budgets:
-            level = level_of(budget, spent[budget.id])
-            period = self._period(budget, at)
-            if level and table.add_level(db, budget.id, period, level, at):
-                notice = _notice(budget, level, period, spent[budget.id], title, at)
-                new = self._outbox.prepared(notice, viewed=False)
-                notice_table.put(db, session, [new], None)
+            if self._announces or budget.scope == "session":
+                total = spent[budget.id] + elsewhere.get(budget.id, 0.0)
+                self._announce(budget, total, session, title, rows[-1].at, db)
         return spent
+
+    def _announce(
+        self,
+        budget: Budget,
+        spent: float,
+        session: str,
+        title: str,
+        at: float,
+        db: sqlite3.Connection,
+    ) -> None:
+        """In the writer's thread: store a level that is reached, and its notice."""
+        level = level_of(budget, spent)
+        period = self._period(budget, at)
+        if level and table.add_level(db, budget.id, period, level, at):
+            notice = _notice(budget, level, period, spent, title, at)
+            new = self._outbox.prepared(notice, viewed=False)
+            notice_table.put(db, session, [new], None)
 
     def _stored(self, live: LiveSession, spent: Any, problem: BaseException | None) -> None:
         left = self._storing.pop(live.id, 1) - 1
@@ -268,7 +294,56 @@ class Budgets:
                 self._show()
                 await self._go_on()
 
+    # With other processes of the server
+
+    def shared(self) -> tuple[Budget, ...]:
+        """The budgets that cover sessions of all processes."""
+        return tuple(each for each in self._budgets.values() if each.scope != "session")
+
+    def spent_here(self) -> dict[str, float]:
+        """What the sessions of this process have spent of those budgets."""
+        self._roll_over()
+        return {each.id: self._spent.get(each.id, 0.0) for each in self.shared()}
+
+    async def follow(self, budgets: Sequence[Budget], elsewhere: dict[str, float]) -> None:
+        """Use the shared budgets of the process that has the settings, which also sends notices."""
+        self._announces = False
+        wanted = {budget.id: budget for budget in budgets}
+        for known in self.shared():
+            if known.id not in wanted:
+                await self.remove(known.id)
+        for budget in wanted.values():
+            if self._budgets.get(budget.id) != budget:
+                await self.put(budget)
+        await self.set_elsewhere(elsewhere)
+
+    async def set_elsewhere(
+        self, elsewhere: dict[str, float], session: str = "", title: str = "", at: float = 0.0
+    ) -> None:
+        """Count what other processes have spent; their `session` was the last that spent something."""
+        if elsewhere == self._elsewhere:
+            return
+        reached = {each.id for each in self.states() if each.level == REACHED}
+        self._elsewhere = dict(elsewhere)
+        self._show()
+        if self._announces and session:
+            totals = [(each, self._total(each.id)) for each in self.shared()]
+            due = [(each, total) for each, total in totals if level_of(each, total)]
+
+            def write(db: sqlite3.Connection) -> None:
+                for budget, total in due:
+                    self._announce(budget, total, session, title, at, db)
+
+            if due:
+                await self._store.apply(write)
+                self._outbox.wake()
+        if reached - {each.id for each in self.states() if each.level == REACHED}:
+            await self._go_on()
+
     # Sums
+
+    def _total(self, budget: str) -> float:
+        return self._spent.get(budget, 0.0) + self._elsewhere.get(budget, 0.0)
 
     def _sums(self, budgets: Sequence[Budget], db: sqlite3.Connection) -> dict[str, float]:
         sums = {}
@@ -286,8 +361,8 @@ class Budgets:
             self._spent[name] = amount
             if name in self._budgets:
                 self._periods[name] = self._period(self._budgets[name], self._clock())
-
         self._show()
+        self.on_spent()
 
     def _show(self) -> None:
         """Show every client the budgets that are reached, or nearly so."""
@@ -311,6 +386,7 @@ class Budgets:
             period = self._period(budget, self._clock())
             if self._periods.get(name, period) != period:
                 self._periods[name], self._spent[name] = period, 0.0
+                self._elsewhere.pop(name, None)
 
     def _period(self, budget: Budget, at: float) -> str:
         return f"{_local(budget, at):%Y-%m-%d}" if budget.scope == "day" else ""
@@ -352,6 +428,10 @@ class _Gate:
     @property
     def is_open(self) -> bool:
         return self._budgets.is_open(self._live)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _local(budget: Budget, at: float) -> datetime:

@@ -5,6 +5,7 @@ It changes nothing. `api` sends it to clients.
 
 from __future__ import annotations
 
+import asyncio
 import resource
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -89,22 +90,21 @@ class ServerLibrary:
 
     async def drafts(self, session: str, reader: str) -> list[dict[str, Any]]:
         """Drafts of a session from other devices that may send prompts, the newest first."""
-        lobby = self._registry.lobby
-        writers = {
-            device.id: device.name
-            for device in lobby.section("devices")
-            if device.id != reader and may(device.role, "operator")
-        }
-        return [
-            {
-                "device": draft.device,
-                "name": writers[draft.device],
-                "text": draft.text,
-                "at": draft.at,
-            }
-            for draft in await self._store.drafts(session)
-            if draft.device in writers
-        ]
+        found = []
+        for draft in await self._store.drafts(session):
+            writer = (
+                None if draft.device == reader else self._registry.sessions.device(draft.device)
+            )
+            if writer is not None and may(writer.role, "operator"):
+                found.append(
+                    {
+                        "device": draft.device,
+                        "name": writer.name,
+                        "text": draft.text,
+                        "at": draft.at,
+                    }
+                )
+        return found
 
     def has_session(self, session: str) -> bool:
         """Whether this is a session of the server, with a log in the store."""
@@ -130,6 +130,7 @@ class ServerLibrary:
         """A session as `json` (its snapshot), `markdown`, `html` or `ndjson` (a recording).
 
         In pieces. One of the CLI's own sessions has no recording: its file has no lines of a host.
+        Refuses `html` if the web app has not been built.
         """
         if form == "ndjson" and self.has_session(session):
             return self._recording(session), "application/x-ndjson"
@@ -137,7 +138,8 @@ class ServerLibrary:
         if transcript is None:
             return None
         write, media_type = _FORMS[form]
-        return pieces(write(transcript.snapshot())), media_type
+        parts = await asyncio.to_thread(write, transcript.snapshot())
+        return pieces(parts), media_type
 
     async def _transcript(self, session: str) -> Transcript | None:
         """The transcript of a session of the server, or of one of the CLI's own."""

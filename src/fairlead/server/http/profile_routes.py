@@ -15,6 +15,7 @@ from fairlead.server.http.bodies import json_answer, read_body
 from fairlead.server.http.routes import Route
 from fairlead.server.profiles.config_dirs import full_path
 from fairlead.server.profiles.profile import Profile
+from fairlead.server.protocol.lobby_rows import ListedSession
 from fairlead.server.refusal import Refusal
 from fairlead.server.sessions.sessions import Sessions
 
@@ -64,6 +65,7 @@ class ProfileRoutes:
 
     def _row(self, profile: Profile) -> dict[str, Any]:
         sessions = [row for row in self._sessions.rows.values() if row.profile == profile.name]
+        elsewhere = self._elsewhere(profile.name)
         return {
             "name": profile.name,
             "label": profile.label,
@@ -71,7 +73,7 @@ class ProfileRoutes:
             "env": sorted(profile.env),
             "pass_env": list(profile.pass_env),
             "from_file": profile.from_file,
-            "sessions": len(sessions),
+            "sessions": len(sessions) + len(elsewhere),
             "live": len(self._running(profile.name)),
         }
 
@@ -110,13 +112,26 @@ class ProfileRoutes:
         return self._answer()
 
     def _running(self, profile: str) -> list[str]:
-        live = self._sessions.live
-        return [each.id for each in live if self._sessions.account_of(each.id) == profile]
+        """The titles of the running sessions of a profile."""
+        sessions = self._sessions
+        own = [each.id for each in sessions.live if sessions.account_of(each.id) == profile]
+        titles = [sessions.row(each).title or each for each in own]
+        return titles + [row.title or row.id for row in self._elsewhere(profile) if row.live]
+
+    def _elsewhere(self, profile: str) -> list[ListedSession]:
+        """The sessions of a profile that other processes of the server run."""
+        return [
+            row
+            for row in self._sessions.lobby.sessions()
+            if row.source == "fairlead"
+            and row.profile == profile
+            and row.id not in self._sessions.rows
+        ]
 
     def _refuse_running(self, profile: str, action: str) -> None:
         running = self._running(profile)
         if running:
-            named = ", ".join(self._sessions.row(each).title or each for each in running[:3])
+            named = ", ".join(running[:3])
             count = "a running session uses" if len(running) == 1 else "running sessions use"
             raise Refusal(
                 "conflict",

@@ -59,7 +59,9 @@ draining; `drain` returns at most one frame per document. Four things hold a cli
   every `Limits.status_every_s`;
 - it acknowledges what it applied and has more than `Limits.unacked_bytes` outstanding;
 - the document is throttled (`every_s`, used by the lobby): its changes go out at intervals, to
-  all clients together, and the interval grows with the bytes that were sent;
+  all clients together, and the interval grows with the bytes that were sent. Between two rounds
+  the document collects what is published, and `release` makes one entry of the ring from it. So
+  all clients of a round share one message, however long the round takes;
 - its socket still writes the previous frame: the flusher skips it and returns later.
 
 A change of the `pending` section is *urgent*: a person may be waiting for it, so the followers

@@ -131,6 +131,9 @@ class Document:
         """For each call of `prepend` the key after its items, and the document's number then."""
         self._steps: dict[tuple[int, int], Step] = {}
         self._snapshots: dict[int, tuple[Snapshot, int, int]] = {}
+        self._collected: list[Change] = []
+        """What was published to a document with an interval since `release`."""
+        self._collected_to = seq
         self._number(item_ids or ())
 
     # Taking in
@@ -139,10 +142,33 @@ class Document:
         """The events up to this number changed this; the source is there already.
 
         The changes are merged (`coalesce`), because a client that keeps up is sent them as they are.
+        A document with an interval collects them until `release`.
         """
+        if seq <= self._collected_to:
+            raise ValueError(f"event {seq} of {self.name} comes after event {self._collected_to}")
+        self._collected_to = seq
+        if self.every_s:
+            self._collected += changes
+        else:
+            self._add(seq, changes)
+
+    @property
+    def has_collected(self) -> bool:
+        """Whether something was published that clients do not get yet."""
+        return self._collected_to > self.seq
+
+    def release(self) -> None:
+        """Let clients get what was collected, as one change from one number to one other.
+
+        All clients of a round then have the same position, and share one message.
+        """
+        if self.has_collected:
+            collected, self._collected = self._collected, []
+            self._add(self._collected_to, coalesce(collected))
+
+    def _add(self, seq: int, changes: Sequence[Change]) -> None:
+        """Add an entry to the ring."""
         since = self.seq
-        if seq <= since:
-            raise ValueError(f"event {seq} of {self.name} comes after event {since}")
         self.seq = seq
         self._steps.clear()
         self._snapshots.clear()
@@ -246,6 +272,7 @@ class Document:
 
         Sections are already written as JSON (`msgspec.Raw`), because many clients get the same.
         """
+        self.release()  # The source has it already.
         window = max(1, min(window, self._limits.window_items))
         cached = self._snapshots.get(window)
         if cached is not None:

@@ -107,9 +107,11 @@ class Hub:
 
     def publish(self, document: str, seq: int, changes: Sequence[Change]) -> None:
         """The events up to this number were stored and changed this."""
-        self._documents[document].publish(seq, changes)
+        doc = self._documents[document]
+        doc.publish(seq, changes)
         followers = self._followers.get(document)
         if not followers:
+            doc.release()
             return
         self._dirty.add(document)
         if self.on_ready is not None:
@@ -122,7 +124,9 @@ class Hub:
 
     def prepend(self, document: str, item_ids: Sequence[str]) -> None:
         """The source of a document has got these older items."""
-        self._documents[document].prepend(item_ids)
+        doc = self._documents[document]
+        doc.release()
+        doc.prepend(item_ids)
 
     def set_offset(self, document: str, offset: int) -> None:
         """The number of older items that the source does not have has changed."""
@@ -130,7 +134,7 @@ class Hub:
 
     def position(self, document: str) -> tuple[str, int] | None:
         """The epoch and the number of a document, if it is offered."""
-        doc = self._documents.get(document)
+        doc = self._current(document)
         return None if doc is None else (doc.epoch, doc.seq)
 
     def forget(self, document: str) -> None:
@@ -163,7 +167,7 @@ class Hub:
         `oldest` is the id of the oldest item the client has. Without it the client's window is
         unknown, and a document with items begins with a snapshot.
         """
-        doc = self._documents.get(document)
+        doc = self._current(document)
         if doc is None:
             return [_no_document(document)]
         subscriber = self._clients.setdefault(client, Subscriber(self._limits))
@@ -186,7 +190,7 @@ class Hub:
         The client gets all changes at the pace at which it drains. If it cannot follow them, it
         gets a snapshot and must call this again.
         """
-        doc = self._documents.get(document)
+        doc = self._current(document)
         if doc is None:
             return False
         subscriber = self._clients.setdefault(client, Subscriber(self._limits))
@@ -205,6 +209,7 @@ class Hub:
     ) -> list[Changes | Snapshot]:
         """What leads a copy from a number to the present; a snapshot if the ring does not."""
         doc = self._documents[document]
+        doc.release()
         cursor = Cursor(window, self._limits)
         if last_seq is not None and epoch == doc.epoch and doc.leads_from(last_seq):
             cursor.begin_at(doc, last_seq)
@@ -218,6 +223,7 @@ class Hub:
     def page(self, document: str, before: str, count: int) -> Page | None:
         """Items before one, for a copy; None if that item is not there."""
         doc = self._documents[document]
+        doc.release()
         return None if doc.key(before) is None else doc.page(before, count)[0]
 
     # Clients that are read by people
@@ -250,9 +256,15 @@ class Hub:
                 self._ready[client] = None
         self._dirty &= resting
         if self._later:
-            for client in [name for name, until in self._later.items() if until <= now]:
+            due = [name for name, until in self._later.items() if until <= now]
+            for client in due:
                 del self._later[client]
                 self._ready[client] = None
+            if due and self.on_changed is not None:
+                # Two tasks send, and each of them waits for `next_due`: the other one would wait on.
+                self.on_changed()
+                if self.on_ready is not None:
+                    self.on_ready()
         return list(self._ready)
 
     def urgent(self) -> list[str]:
@@ -277,7 +289,14 @@ class Hub:
         documents = self._documents
         for name, cursor in subscriber.cursors.items():
             doc = documents.get(name)
-            if doc is None or cursor.position == doc.seq:
+            if doc is None:
+                continue
+            if cursor.everything:
+                doc.release()
+            elif doc.has_collected and now >= doc.due:
+                doc.release()
+                doc.due = now + doc.every_s
+            if cursor.position == doc.seq:
                 continue
             if subscriber.is_behind:
                 break  # It is ready again with its next ack.
@@ -331,7 +350,7 @@ class Hub:
         """Older items: first the changes that the client has not received, then the page."""
         subscriber = self._clients.get(client)
         cursor = subscriber.cursors.get(document) if subscriber is not None else None
-        doc = self._documents.get(document)
+        doc = self._current(document)
         if subscriber is None or cursor is None or doc is None:
             return [_not_followed(document)]
         out: list[FromServer] = []
@@ -351,7 +370,7 @@ class Hub:
         """The client drops the items before one; it gets no more changes of them."""
         subscriber = self._clients.get(client)
         cursor = subscriber.cursors.get(document) if subscriber is not None else None
-        doc = self._documents.get(document)
+        doc = self._current(document)
         if cursor is None or doc is None:
             return [_not_followed(document)]
         cursor.release(doc, oldest)
@@ -359,6 +378,13 @@ class Hub:
         return [Released(document=document, oldest=first, window=window)]
 
     # Within
+
+    def _current(self, document: str) -> Document | None:
+        """A document with all that was published, for an answer to a client."""
+        doc = self._documents.get(document)
+        if doc is not None:
+            doc.release()
+        return doc
 
     def _advance(
         self,
@@ -396,6 +422,7 @@ class Hub:
         for name, doc in self._throttled.items():
             doc.throttled = now < doc.due
             if not doc.throttled and name in self._dirty:
+                doc.release()
                 doc.due = now + doc.every_s
         return {name for name, doc in self._throttled.items() if doc.throttled}
 

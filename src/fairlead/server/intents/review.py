@@ -124,10 +124,8 @@ async def is_open(sessions: Sessions, comment: Comment) -> bool:
 
 def rank_of(sessions: Sessions, device: str) -> int:
     """The rank of a device's role; -1 for a device that was revoked."""
-    for known in sessions.lobby.section("devices"):
-        if known.id == device:
-            return ROLES.index(known.role) if known.role in ROLES else -1
-    return -1
+    role = getattr(sessions.device(device), "role", None)
+    return ROLES.index(role) if role in ROLES else -1
 
 
 async def _new(sessions: Sessions, context: IntentContext, intent: PutComment) -> Comment:

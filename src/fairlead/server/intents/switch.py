@@ -9,7 +9,10 @@ from typing import Any, cast
 
 from msgspec import structs
 
-from fairlead.host.literals import PermissionMode
+from fairlead.errors import OptionError
+from fairlead.host.literals import Effort, PermissionMode
+from fairlead.host.options import argv
+from fairlead.host.options.options import Options
 from fairlead.server.intents.context import IntentContext
 from fairlead.server.intents.handlers import Handlers, Result
 from fairlead.server.intents.resuming import check_before_stop, resumable
@@ -29,6 +32,7 @@ from fairlead.server.sessions.sessions import Sessions
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.transcript.state.facts import Described
 from fairlead.wire.modes import EFFORTS
+from fairlead.wire.versions import Version
 
 __all__ = ["HANDLERS", "check_server"]
 
@@ -79,6 +83,7 @@ async def set_effort(sessions: Sessions, context: IntentContext, intent: SetEffo
     live = await sessions.load(intent.session)
     if live.busy:
         raise Refusal("conflict", "Wait for the turn to finish, then change the effort.")
+    _check_effort(sessions, intent.effort)
     running = live.live
     if running:
         await check_before_stop(sessions, live)
@@ -154,6 +159,17 @@ def _remember(sessions: Sessions, live: LiveSession, **options: Any) -> None:
     """Store options for the next start of this session."""
     row = sessions.row(live.id)
     sessions.catalog.save_soon(structs.replace(row, options={**row.options, **options}))
+
+
+def _check_effort(sessions: Sessions, effort: str) -> None:
+    """Refuse an effort that the installed CLI does not have: the session could not start with it."""
+    version = Version.parse(sessions.starter.version)
+    if version is None or not effort:
+        return
+    try:
+        argv.build(Options(effort=cast(Effort, effort)), version)
+    except OptionError as problem:
+        raise Refusal("bad_message", str(problem)) from None
 
 
 def _check_fast_mode(live: LiveSession) -> None:

@@ -274,10 +274,9 @@ def _seen(tree: LinkedWorktree, commits: int, files: list[str], ignored: tuple[s
 async def _listed(
     sessions: Sessions, reader: GitReader, tree: LinkedWorktree, main: str | None
 ) -> dict[str, Any]:
-    session = next(
-        (row for row in sessions.rows.values() if row.worktree and row.worktree.path == tree.path),
-        None,
-    )
+    # The list also has the sessions that other processes of the server run.
+    listed = (row for row in sessions.lobby.sessions() if row.worktree is not None)
+    session = next((row for row in listed if row.worktree and row.worktree.path == tree.path), None)
     base = main if session is None or session.worktree is None else session.worktree.base
     try:
         lost = await _losses(reader, tree, base)

@@ -76,7 +76,8 @@ class ChannelRoutes:
         return await self._list()
 
     async def _list(self) -> Response:
-        stored, retries = await self._targets.stored(), await self._targets.retries()
+        # In this order: an attempt that fails in between is listed with its problem.
+        retries, stored = await self._targets.retries(), await self._targets.stored()
         rows = []
         for channel in self._channels():
             key = channel_id(channel.id)

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from fairlead.server.notices.outcome import Failed, Gone, Outcome, Sent, TryLater
+from fairlead.server.notices.outcome import Failed, Gone, Outcome, Postponed, Sent, TryLater
 from fairlead.server.notices.rules.notice import Notice
 from fairlead.server.notices.rules.quiet import Quiet, quiet_for
 from fairlead.server.notices.rules.timing import retry_at, send_at
@@ -125,6 +125,15 @@ class Outbox:
         body = msgspec.json.encode(notice)
         return NewNotice(key=notice.key, at=notice.at, body=body, deliveries=tuple(deliveries))
 
+    async def put(self, session: str, notice: Notice, *, viewed: bool) -> None:
+        """Store a notice that another server made, and return when it is stored.
+
+        The same notice can be put again: it is stored once. Raises `StoreUnavailable`.
+        """
+        new = self._new(notice, self._clock(), viewed=viewed)
+        await self._store.apply(partial(_put, session, (new,), None, ()))
+        self._woken.set()
+
     def prepared(self, notice: Notice, *, viewed: bool) -> NewNotice:
         """A notice with its deliveries, for a caller that stores it in its own transaction."""
         return self._new(notice, self._clock(), viewed=viewed)
@@ -196,6 +205,9 @@ class Outbox:
         again = None
         if isinstance(outcome, Gone):
             await self._targets.forget(target)
+            return
+        if isinstance(outcome, Postponed):
+            await self._move(delivery, now + outcome.after_s)
             return
         if isinstance(outcome, TryLater):
             again = retry_at(now, delivery.tries, outcome.after_s)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Failed", "Gone", "Outcome", "Sent", "TryLater"]
+__all__ = ["Attempt", "Failed", "Gone", "Outcome", "Postponed", "Sent", "TryLater", "Unneeded"]
 
 
 class Sent(Struct, frozen=True):
@@ -24,10 +24,23 @@ class TryLater(Struct, frozen=True):
     after_s: float | None = None
 
 
+class Postponed(Struct, frozen=True):
+    """The target is not reachable now. It is tried again for as long as the notice is kept."""
+
+    after_s: float
+
+
+class Unneeded(Struct, frozen=True):
+    """What the notice is about is over, so nothing was sent."""
+
+
 class Failed(Struct, frozen=True):
     """It will never work."""
 
     reason: str
 
 
-Outcome: TypeAlias = Sent | Gone | TryLater | Failed
+Attempt: TypeAlias = Sent | Gone | TryLater | Failed
+"""What a service answered."""
+
+Outcome: TypeAlias = Attempt | Postponed | Unneeded

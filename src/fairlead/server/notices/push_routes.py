@@ -30,7 +30,7 @@ from fairlead.server.protocol.messages import IntentResult
 from fairlead.server.refusal import Refusal
 from fairlead.store.tables.devices import Device
 
-__all__ = ["PushRoutes"]
+__all__ = ["Acting", "PushRoutes"]
 
 BODY_BYTES = 16_384
 

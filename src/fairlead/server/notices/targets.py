@@ -25,8 +25,10 @@ from fairlead.store.writer import Write
 __all__ = [
     "CHANNEL",
     "PUSH",
+    "RELAY",
     "ChannelTarget",
     "PushTarget",
+    "RelayTarget",
     "Target",
     "TargetSettings",
     "Targets",
@@ -40,6 +42,8 @@ T = TypeVar("T")
 PUSH = "push:"
 CHANNEL = "channel:"
 """How the ids of the two kinds of targets begin."""
+RELAY = "relay:fleet"
+"""The id of the target that stands for the gateways of a fleet."""
 
 KEY_CHARS = 200
 """Most characters of a key of a subscription; browsers use 87 and 22."""
@@ -105,7 +109,13 @@ class ChannelTarget(Struct, frozen=True, kw_only=True, tag="channel"):
         return f"ChannelTarget({self.id!r}, {self.service!r})"
 
 
-Target: TypeAlias = PushTarget | ChannelTarget
+class RelayTarget(Struct, frozen=True, kw_only=True, tag="relay"):
+    """The gateways of the fleet that this server belongs to. They notify the devices of the fleet."""
+
+    settings: TargetSettings = TargetSettings()
+
+
+Target: TypeAlias = PushTarget | ChannelTarget | RelayTarget
 
 _decoder: msgspec.json.Decoder[Target] = msgspec.json.Decoder(Target)
 

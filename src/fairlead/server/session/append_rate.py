@@ -30,15 +30,23 @@ class AppendRate:
         self._per_s = per_s
         self._used_until = 0.0
         """The appends so far are worth the time up to here; that is at most a burst ahead of now."""
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[Callable[[], bool]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether others wait for an append."""
+        return bool(self._waiting)
 
     def take(self) -> bool:
         """Use one append now; False if all are used, or if others wait for one."""
-        return not self._waiting and self._use(asyncio.get_running_loop().time())
+        if self._waiting or not self._has_room(now := asyncio.get_running_loop().time()):
+            return False
+        self._use(now)
+        return True
 
-    def wait(self, turn: Callable[[], None]) -> None:
-        """Call `turn` when it is the caller's turn to append."""
+    def wait(self, turn: Callable[[], bool]) -> None:
+        """Call `turn` when it is the caller's turn to append; it returns whether it does."""
         self._waiting.append(turn)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(ROUND_S, self._round)
@@ -46,12 +54,15 @@ class AppendRate:
     def _round(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while self._waiting and self._use(now):
-            self._waiting.popleft()()
+        for _ in range(len(self._waiting)):
+            if not self._has_room(now):
+                break
+            if self._waiting.popleft()():
+                self._use(now)
         self._timer = loop.call_later(ROUND_S, self._round) if self._waiting else None
 
-    def _use(self, now: float) -> bool:
-        if self._used_until > now + BURST_S:
-            return False
+    def _has_room(self, now: float) -> bool:
+        return self._used_until <= now + BURST_S
+
+    def _use(self, now: float) -> None:
         self._used_until = max(self._used_until, now) + 1 / self._per_s
-        return True

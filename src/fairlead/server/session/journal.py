@@ -9,7 +9,8 @@ further, and `on_room` when there is room again.
 Events travel in batches: one append is under way at a time, and everything that arrives meanwhile
 is one batch for the next append. A batch is shown as a whole (`stored`). There is no task per
 session; the store calls back when an append is durable. The sessions of a busy server share a
-number of appends a second (`append_rate`); only text and results of tools wait for their turn.
+number of appends a second (`append_rate`); only text, results of tools and reports of the status
+wait for their turn.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from fairlead.store.tables.intents import IntentOutcome
 from fairlead.transcript.reduce import Fed
 from fairlead.wire.control import ControlRequest, ControlResponse
 from fairlead.wire.events import Assistant, StreamEvent, ToolProgress, User
-from fairlead.wire.system import ThinkingTokens
+from fairlead.wire.system import Status, ThinkingTokens
 
 __all__ = ["EventStore", "Journal", "Shown"]
 
@@ -40,7 +41,7 @@ log = logging.getLogger("fairlead")
 EVENT_BYTES = 120
 """About what an event costs in addition to its line while it waits."""
 
-_CAN_WAIT = frozenset({StreamEvent, Assistant, User, ToolProgress, ThinkingTokens})
+_CAN_WAIT = frozenset({StreamEvent, Assistant, User, ToolProgress, Status, ThinkingTokens})
 """What a working CLI writes most of the time. No client has to act on it, so it may wait."""
 
 LARGE_BYTES = 64 * 1024
@@ -71,8 +72,12 @@ class EventStore(Protocol):
         *,
         intent: IntentOutcome | None = None,
         audit: Sequence[AuditRecord] = (),
+        urgent: bool = False,
     ) -> None:
-        """The same; `done` is called in the event loop with the last number or the problem."""
+        """The same; `done` is called in the event loop with the last number or the problem.
+
+        An urgent append does not wait until others share its commit.
+        """
 
 
 class _Waiting:
@@ -97,6 +102,11 @@ class _Waiting:
         self.done = done
         self.intent = intent
         self.audit = audit
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether someone waits for it: the CLI for an answer, or a client for a result."""
+        return self.asks or self.done is not None
 
     def add(self, fed: list[Fed], at: float) -> int:
         """Add output that can wait as well; returns its size."""
@@ -152,14 +162,21 @@ class Journal:
         on_batch: Callable[[], None] | None = None,
         before: Callable[[Sequence[Fed]], Awaitable[None]] | None = None,
         rate: AppendRate | None = None,
+        on_wait: Callable[[], None] | None = None,
+        on_turn: Callable[[], None] | None = None,
     ) -> None:
         """`stored` gets the number of the last event and the events.
+
+        With `rate` the journal may have to wait for its turn to append. `on_wait` is called when the
+        wait begins: output that can wait need not be noted before `on_turn`.
 
         `before` is awaited with a batch before its first request of the CLI is shown. An answer
         of the CLI that lists open requests counts as one.
         """
         self._before = before
         self._rate = rate
+        self._on_wait = on_wait
+        self._on_turn = on_turn
         self._session = session
         self._store = store
         self._stored = stored
@@ -281,19 +298,34 @@ class Journal:
             return False
         if self._rate.take():
             return True
-        self._queued = True
-        self._rate.wait(self._begin_turn)
+        self._wait_for_turn(self._rate)
         return False
 
-    def _begin_turn(self) -> None:
+    def _wait_for_turn(self, rate: AppendRate) -> None:
+        self._queued = True
+        rate.wait(self._begin_turn)
+        if self._on_wait is not None:
+            self._on_wait()
+
+    def _begin_turn(self) -> bool:
+        """Append what waits, together with what is noted now; False if there is nothing."""
         self._queued = False
-        if self._waiting and not self._working:
-            self._working = True
+        if self._closed:
+            return False
+        is_free, self._working = not self._working, True
+        self._emptied.clear()
+        if self._on_turn is not None:
+            self._on_turn()
+        has_output = bool(self._waiting)
+        if is_free:
             self._append()
+        return has_output
 
     def _go_on(self) -> None:
         """A batch is done: hand over the next one, unless it can wait and others come first."""
-        waiting = self._waiting
+        waiting, rate = self._waiting, self._rate
+        if not waiting and rate is not None and rate.is_used_up and not self._queued:
+            self._wait_for_turn(rate)  # So that the next output comes in one piece.
         if waiting and all(map(_can_wait, waiting)) and not self._may_append(waiting[-1]):
             self._working = False
         else:
@@ -321,6 +353,7 @@ class Journal:
                 partial(self._appended, batch, len(events)),
                 intent=carried.intent,
                 audit=carried.audit,
+                urgent=any(waiting.is_awaited for waiting in batch),
             )
         except StoreUnavailable as problem:
             self._keep(batch, problem)

@@ -104,6 +104,8 @@ class LiveSession:
             on_batch=self._batch_stored,
             before=self._prepare,
             rate=rate,
+            on_wait=self._hold_output,
+            on_turn=self._release_output,
         )
         self._effect = Effect.GREW
         """The largest effect of the events since `settled` was called."""
@@ -323,6 +325,15 @@ class LiveSession:
     def _resume_reading(self) -> None:
         if self.client is not None:
             self.client.resume_reading()
+
+    def _hold_output(self) -> None:
+        """Let output that can wait come in one piece, when it is the session's turn to append."""
+        if self.client is not None:
+            self.client.hold_output()
+
+    def _release_output(self) -> None:
+        if self.client is not None:
+            self.client.release_output()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something concurrently."""

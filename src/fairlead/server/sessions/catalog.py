@@ -6,6 +6,7 @@ a session is loaded. This module knows no CLI and starts nothing; `starter` does
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from operator import is_
 from typing import Any
@@ -32,6 +33,8 @@ __all__ = ["INTERRUPTED", "RUNNING", "STOPPED", "SessionCatalog"]
 LAST_EVENT_STEP_S = 5.0
 """How often the lobby gets the time of the last event of a session in a turn."""
 
+UNSHOWN_S = 2.0
+"""How long the row of a session may lack its last sentence, tasks and lines."""
 
 INBOX_TOTAL = 1_000
 """Requests of all sessions in the inbox; above it each further session lists only a few."""
@@ -76,6 +79,8 @@ class SessionCatalog:
         """The open requests by session and request, as the lobby shows them."""
         self._shown: dict[str, _Shown] = {}
         """What `refresh` showed last for a session."""
+        self._unshown: set[str] = set()
+        """Sessions with events since their whole row was shown; a timer runs while there are any."""
         self._checked: dict[str, tuple[SessionRow | None, bool, Status]] = {}
         """The row, whether a CLI ran, and the status when `refresh` last found nothing to show."""
 
@@ -117,14 +122,12 @@ class SessionCatalog:
         transcript = live.transcript
         status, pending = transcript.status, transcript.count("pending")
         row, running = self.rows.get(live.id), live.live
+        self._note_unshown(live.id)
         checked = self._checked.get(live.id)
         if checked is not None and not pending and _same(checked, (row, running, status)):
             return
         self._checked.pop(live.id, None)
-        outside = (
-            *(row, running, pending),
-            *(transcript.limit, transcript.queue_hold, transcript.in_turn),
-        )
+        outside = _outside(live, row)
         shown = self._shown.get(live.id)
         if pending or shown is None or shown.outside != outside or shown.is_old(status):
             self.show(live.id)
@@ -134,6 +137,22 @@ class SessionCatalog:
             shown.status = status
         else:
             self._checked[live.id] = row, running, status
+
+    def _note_unshown(self, session: str) -> None:
+        """The row may differ from what the lobby shows: show it soon, even if no event follows."""
+        if not self._unshown:
+            asyncio.get_running_loop().call_later(UNSHOWN_S, self._show_unshown)
+        self._unshown.add(session)
+
+    def _show_unshown(self) -> None:
+        sessions, self._unshown = self._unshown, set()
+        for session in sessions:
+            live = self._loaded(session)
+            if live is not None:
+                self.show(session)
+                self._shown[session] = _Shown(
+                    _outside(live, self.rows.get(session)), live.transcript.status
+                )
 
     def show(self, session: str) -> None:
         """Update a session's row in the lobby, and its open requests."""
@@ -207,17 +226,21 @@ class SessionCatalog:
                 self.show(session)
 
     async def save_all(self) -> None:
-        """Store the rows that could not be stored yet."""
-        for session in tuple(self._unsaved):
-            row = self.rows.get(session)
-            if row is None:
-                continue  # It was deleted meanwhile.
+        """Store the rows that are not stored yet.
+
+        Several calls may run at the same time; each row is in one of them, until that call fails.
+        """
+        while rows := [
+            row for session in self._unsaved if (row := self.rows.get(session)) is not None
+        ]:
+            self._unsaved.clear()
             try:
-                await self._store.put_session(row)
-            except StoreUnavailable:
-                return
-            if self.rows.get(session) is row:
-                self._unsaved.discard(session)
+                await self._store.put_sessions(rows)
+            except BaseException as problem:  # Also if the task is cancelled.
+                self._unsaved.update(row.id for row in rows)
+                if isinstance(problem, StoreUnavailable):
+                    return
+                raise
 
     # Search
 
@@ -276,6 +299,15 @@ class _Shown:
     def is_old(self, status: Status) -> bool:
         """Whether the whole row is due again: it has the last sentence, tasks and lines."""
         return status.last_event - self._last_event >= LAST_EVENT_STEP_S
+
+
+def _outside(live: LiveSession, row: SessionRow | None) -> tuple[Any, ...]:
+    """What a row of the lobby is made from, but for the status."""
+    transcript = live.transcript
+    return (
+        *(row, live.live, transcript.count("pending")),
+        *(transcript.limit, transcript.queue_hold, transcript.in_turn),
+    )
 
 
 def _looks_same(old: Status, new: Status) -> bool:

@@ -19,6 +19,7 @@ from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.policy import Policy
 from fairlead.server.profiles.profiles import Profiles
+from fairlead.server.protocol.lobby_rows import DeviceRow
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.append_rate import AppendRate
 from fairlead.server.session.checkpoints import Checkpoints
@@ -37,6 +38,7 @@ from fairlead.store.cli_files.folders import CliFolders
 from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables.devices import Device
 from fairlead.store.tables.sessions import SessionRow
 from fairlead.transcript.reduce import Fed
 from fairlead.transcript.state.changes import Change
@@ -132,6 +134,8 @@ class Sessions:
         only went on (`Effect.WORKED`): nothing else is derived from that."""
         self.on_deleted: list[Callable[[str], object]] = [self.starter.forget]
         """Called with the id of each session that is erased, so that nothing is kept of it."""
+        self.device_elsewhere: Callable[[str], Device | None] = _not_found
+        """Finds a device that connects to another process or machine of the fleet."""
         self.elsewhere: Callable[[], set[str | None]] = set
         """The CLI's ids of the sessions that other processes of this server run."""
         self.gate_of: Callable[[LiveSession], Gate] | None = None
@@ -167,6 +171,12 @@ class Sessions:
     def rows(self) -> dict[str, SessionRow]:
         """The rows of all sessions."""
         return self.catalog.rows
+
+    def device(self, device: str) -> DeviceRow | Device | None:
+        """A device that may connect, to this server or to the fleet that it is part of."""
+        rows = self.lobby.section("devices")
+        own: DeviceRow | None = next((row for row in rows if row.id == device), None)
+        return self.device_elsewhere(device) if own is None else own
 
     def row(self, session: str) -> SessionRow:
         """The row of a session; refuses if there is none."""
@@ -399,3 +409,7 @@ class Sessions:
         self.retired += 1
         if not fact.expected and not self._closing:
             self.spawn(self.starter.restart(live))
+
+
+def _not_found(device: str) -> Device | None:
+    return None

@@ -226,10 +226,15 @@ class Sockets:
             socket.send([Problem(code=refusal.code, message=refusal.message)])
 
     async def _open(self, socket: ClientSocket, request: Open) -> None:
-        if not await self._documents.open(request.document, socket.device):
-            name = request.document[:ECHOED]
-            text = f"Document {name!r} not found."
-            socket.send([Problem(code="not_found", message=text, document=name)])
+        name = request.document[:ECHOED]
+        problem = Problem(code="not_found", message=f"Document {name!r} not found.", document=name)
+        try:
+            found = await self._documents.open(request.document, socket.device)
+        except Refusal as refusal:  # It exists, but cannot be shown now.
+            found = False
+            problem = Problem(code=refusal.code, message=refusal.message, document=name)
+        if not found:
+            socket.send([problem])
             return
         socket.send(
             self._documents.hub.subscribe(

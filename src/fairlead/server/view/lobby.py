@@ -8,6 +8,7 @@ client.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, structs
@@ -32,7 +33,10 @@ class Lobby:
     def __init__(self, hub: Hub, epoch: str, every_s: float = 0.0) -> None:
         self._hub = hub
         self._rows: dict[str, dict[str, LobbyRow]] = {name: {} for name in LISTS}
-        self._server = ServerInfo()
+        self._own_server = ServerInfo()
+        self._server = self._own_server
+        self.with_others: Callable[[ServerInfo], ServerInfo] = _unchanged
+        """Adds what other processes of the server report about themselves."""
         self._seq = 0
         hub.attach(LOBBY, self, seq=0, epoch=epoch, every_s=every_s)
 
@@ -91,13 +95,23 @@ class Lobby:
 
     def set_server(self, **fields: Any) -> None:
         """Set fields of the object about the server."""
-        before, self._server = self._server, structs.replace(self._server, **fields)
+        self._own_server = structs.replace(self._own_server, **fields)
+        self.show_server()
+
+    def show_server(self) -> None:
+        """Publish what differs in the object about the server, with what `with_others` adds."""
+        before, self._server = self._server, self.with_others(self._own_server)
         if changed := _changed(before, self._server):
             self._publish(Set("server", None, changed))
 
     def _publish(self, change: Change) -> None:
         self._seq += 1
         self._hub.publish(LOBBY, self._seq, [change])
+
+
+def _unchanged(server: ServerInfo) -> ServerInfo:
+    """There are no other processes."""
+    return server
 
 
 def _changed(before: Struct, after: Struct) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class FileRoutes:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._finder = Finder(opening=registry.policy.opening)
+        self._finder = Finder(opening=registry.policy.opening, for_prompts=False)
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
         session = Parameter(name="session", where="path", about="The session's id.")

@@ -139,7 +139,8 @@ class GitRoutes:
             staged_digest = await commits.staged_digest()
         # In a thread: there can be 100,000 entries.
         shown = await asyncio.to_thread(self._shown, work, state)
-        staged = [entry for entry in shown if entry.staged not in ".?"]
+        # git counts a conflict on both sides, but a commit cannot contain it.
+        staged = [entry for entry in shown if entry.staged not in ".?" and not entry.conflicted]
         unstaged = [entry for entry in shown if entry.unstaged != "."]
         return json_answer(
             GitAnswer(

@@ -298,8 +298,11 @@ def _scan_some(
 
 
 def _newest_by_id(files: Iterable[IndexedFile]) -> dict[str, str]:
-    """Id -> path; a session whose folder was moved may have two files."""
-    ordered = sorted(files, key=lambda session: session.last_activity)
+    """Id -> path; a session whose folder was moved may have two files.
+
+    A copy that was made for another folder has the same records, so the later file counts.
+    """
+    ordered = sorted(files, key=lambda session: (session.last_activity, session.modified_ns))
     return {Path(session.path).stem: session.path for session in ordered}
 
 

@@ -37,11 +37,11 @@ def session_paths(projects: Path, cli_session: str) -> list[tuple[str, Path]]:
 
     Of several projects with the same session, the one whose file changed last.
     """
-    found = [projects / path for path in files_of(projects, cli_session)]
-    found = [path for path in found if path.is_file() and not path.is_symlink()]
-    if not found:
+    candidates = [projects / path for path in files_of(projects, cli_session)]
+    candidates = [path for path in candidates if path.is_file() and not path.is_symlink()]
+    if not candidates:
         return []
-    main = max(found, key=lambda path: path.stat().st_mtime_ns)
+    main = max(candidates, key=lambda path: path.stat().st_mtime_ns)
     files = [(main.name, main)]
     below = main.with_suffix("")
     if below.is_dir() and not below.is_symlink():

@@ -23,6 +23,7 @@ __all__ = [
     "FolderReadOnly",
     "FolderRefused",
     "own_file",
+    "write_own",
 ]
 
 DATABASE = "fairlead.db"
@@ -121,6 +122,19 @@ def own_file(path: Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def write_own(path: Path, content: bytes) -> None:
+    """Replace a file that only the user can read."""
+    draft = path.with_suffix(".new")
+    handle = own_file(draft)
+    try:
+        os.ftruncate(handle, 0)
+        os.write(handle, content)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.replace(draft, path)
 
 
 def _open(path: Path, flags: int) -> int:

@@ -10,6 +10,14 @@ import sqlite3
 
 __all__ = ["describe", "key_of", "take_key"]
 
+_DESCRIBE = (
+    "UPDATE streams SET project = coalesce(nullif(?1, ''), project),"
+    " model = coalesce(nullif(?2, ''), model), profile = coalesce(nullif(?3, ''), profile)"
+    " WHERE key = ?4 AND (?5 NOT IN ('', project) OR ?6 NOT IN ('', model)"
+    " OR ?7 NOT IN ('', profile))"
+)
+"""Sets what is known and differs; a row that stays the same is not written again."""
+
 
 def key_of(db: sqlite3.Connection, session: str) -> int | None:
     """The number of a session, if it has one."""
@@ -30,10 +38,6 @@ def describe(
 ) -> int:
     """Store the project, model and profile of a session if they are known; returns its number."""
     key = take_key(db, session)
-    for column, value in (("project", project), ("model", model), ("profile", profile)):
-        if value:
-            db.execute(
-                f"UPDATE streams SET {column} = ? WHERE key = ? AND {column} <> ?",
-                (value, key, value),
-            )
+    known = (project, model, profile)
+    db.execute(_DESCRIBE, (*known, key, *known))
     return key

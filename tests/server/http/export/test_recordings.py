@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+from fairlead.server.http.export import html_export
 from fairlead.server.http.export.html_export import PAGE
+from fairlead.server.limits import Limits
 from tests.server.conftest import Served
 from tests.server.importing import RECORDINGS, imported
 
@@ -83,3 +86,24 @@ async def test_B80_a_session_is_exported_as_a_page_with_only_its_own_script(
     assert b"default-src 'none'" in policy[1]
     assert b"connect-src" not in policy[1]
     assert re.search(rb"script-src 'sha256-[^']+'", policy[1])
+
+
+@pytest.mark.parametrize("content", [None, b"<!doctype html><title>older</title>"])
+async def test_B137_an_export_as_a_page_is_refused_if_the_web_app_is_not_built(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    page = tmp_path / "exported.html"
+    if content is not None:
+        page.write_bytes(content)
+    monkeypatch.setattr(html_export, "PAGE", page)
+    _, answer = await imported(served, (RECORDINGS / "eof_perm.ndjson").read_bytes())
+    viewer = {"authorization": f"Bearer {await served.token('viewer')}"}
+    path = f"/api/sessions/{answer['session']}/export?form="
+    for _ in range(Limits().exports_per_device + 1):  # A refusal ends the export.
+        status, body, _ = await served.http(path + "html", **viewer)
+        assert status == 503
+        refused = json.loads(body)
+        assert refused["code"] == "unavailable"
+        assert "`make web`" in refused["message"]
+        assert "export Markdown" in refused["message"]
+    assert (await served.http(path + "markdown", **viewer))[0] == 200

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairlead.errors import UsageError
 from fairlead.server.http.static import WEB_FOLDER
+from fairlead.server.refusal import Refusal
 from fairlead.server.view.export import json_parts
 from fairlead.transcript.snapshot import Snapshot
 
@@ -21,18 +21,25 @@ PAGE = WEB_FOLDER / "exported.html"
 _PLACE = b"null/*session*/"
 """What the page has in place of a session."""
 
+_REMEDY = "Build the web app (`make web`) on the server, or export Markdown or a recording."
+
 
 def html_parts(snapshot: Snapshot) -> Iterator[bytes]:
-    """The page with a session in it, part by part."""
+    """The page with a session in it, part by part.
+
+    Refuses at once, before the first part, if the web app has not been built.
+    """
     try:
         page = PAGE.read_bytes()
     except OSError:
-        raise UsageError(
-            "The page for exports is missing. Build the web app (`make web`), or export another form."
-        ) from None
+        raise Refusal("unavailable", f"The page for exports is missing. {_REMEDY}") from None
     before, place, after = page.partition(_PLACE)
     if not place:
-        raise UsageError("The page for exports is damaged. Build the web app again (`make web`).")
+        raise Refusal("unavailable", f"The page for exports is damaged. {_REMEDY}")
+    return _filled(before, snapshot, after)
+
+
+def _filled(before: bytes, snapshot: Snapshot, after: bytes) -> Iterator[bytes]:
     yield before
     for part in json_parts(snapshot):
         # In JSON `<` occurs only inside strings: escaped, no text can end the script element.

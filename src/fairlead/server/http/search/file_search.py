@@ -66,8 +66,10 @@ class Finder:
         trees: int = 8,
         clock: Callable[[], float] = time.monotonic,
         opening: Folders | None = None,
+        for_prompts: bool = True,
     ) -> None:
         self._opening = opening or Folders()
+        self._is_left_out = _is_odd if for_prompts else _is_no_text
         self._entries = entries
         self._seconds = seconds
         self._fresh_s = fresh_s
@@ -144,7 +146,7 @@ class Finder:
         for entry in listed:
             if self._clock() > end:
                 return [*files, *folders], ignored, False
-            if entry.name in NEVER or _is_odd(entry.name):
+            if entry.name in NEVER or self._is_left_out(entry.name):
                 continue
             is_folder = _is_folder(entry)
             path = f"{below}{entry.name}/" if is_folder else f"{below}{entry.name}"
@@ -167,6 +169,11 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def _is_odd(name: str) -> bool:
     """Whether a name cannot be written into a prompt: it breaks the line or is not text."""
     return not name.isprintable()
+
+
+def _is_no_text(name: str) -> bool:
+    """Whether a name has bytes that are not UTF-8, so that JSON cannot contain it."""
+    return not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _spec(folder: int) -> IgnoreList:

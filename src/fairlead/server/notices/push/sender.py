@@ -16,7 +16,7 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.server.access.roles import may
-from fairlead.server.notices.outcome import Failed, Gone, Outcome, Sent, TryLater
+from fairlead.server.notices.outcome import Attempt, Failed, Gone, Sent, TryLater
 from fairlead.server.notices.push.endpoint import Endpoint
 from fairlead.server.notices.push.request import Answer, NotSent, post
 from fairlead.server.notices.push.tickets import DenyTicket, Tickets
@@ -67,7 +67,7 @@ class PushSender:
 
     async def send(
         self, target: PushTarget, session: str, number: int, notice: Notice, now: float
-    ) -> Outcome:
+    ) -> Attempt:
         """Send one notice; never raises for what a client or a push service did."""
         device = await self._find(target.device)
         if device is None:
@@ -156,7 +156,7 @@ def _decoded(text: str) -> bytes:
     return base64.urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
 
 
-def _outcome(answer: Answer, endpoint: Endpoint) -> Outcome:
+def _outcome(answer: Answer, endpoint: Endpoint) -> Attempt:
     status = answer.status
     if 200 <= status < 300:
         return Sent()

@@ -35,3 +35,5 @@ class Notice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For a usage limit, when it resets."""
     text: str = ""
     """For a budget or a test, what to say."""
+    number: int = 0
+    """The number of the notice at the machine that made it; 0 if this server made it."""
