@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.fleet.ground import FleetGateway
+from tests.fleet.fleet_harness import FleetGateway
 from tests.server.conftest import Client
 from tests.waiting import until
 

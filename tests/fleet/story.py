@@ -83,6 +83,7 @@ class Story:
         home.mkdir(exist_ok=True)
         words = [self._substitute(word) for word in shlex.split(command)]
         process = await asyncio.create_subprocess_exec(
+            *self._before(machine),
             sys.executable,
             "-m",
             "fairlead.commands.main",
@@ -100,6 +101,10 @@ class Story:
         )
         self._running.append(process)
         return Program(process)
+
+    def _before(self, machine: str) -> list[str]:
+        """The words before a command of a machine."""
+        return []
 
     def _substitute(self, word: str) -> str:
         return {

@@ -14,7 +14,7 @@ from fairlead.fleet.gateway.gateway import open_gateway
 from fairlead.fleet.node.moving import ownership
 from fairlead.fleet.protocol import subjects
 from fairlead.store.tables.search import Filters
-from tests.fleet.ground import Fleet, FleetGateway, FleetNode, fleet, text_of
+from tests.fleet.fleet_harness import Fleet, FleetGateway, FleetNode, fleet, text_of
 from tests.fleet.moving import begun, moved
 from tests.server.conftest import Client
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.ground import Fleet, fleet, text_of
+from tests.fleet.fleet_harness import Fleet, fleet, text_of
 
 
 @pytest.fixture
@@ -106,4 +106,5 @@ async def test_N21_without_consent_there_is_no_copy(tmp_path: Path) -> None:
         reader = await gate.client()
         await reader.say(type="open", document=session)
         problem = await reader.hear("error", document=session)
-        assert problem["code"] == "not_found"
+        assert problem["code"] == "unavailable"
+        assert "is away, and there is no copy" in problem["message"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import websockets
 
-from tests.fleet.ground import Fleet, FleetGateway, fleet, text_of
+from tests.fleet.fleet_harness import Fleet, FleetGateway, fleet, text_of
 from tests.server.conftest import Client
 
 

@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from fairlead.server.access.roles import ROLES
 from fairlead.server.http.routes import Route
-from tests.fleet.ground import Fleet, fleet
+from fairlead.server.intents.review import rank_of
+from tests.fleet.fleet_harness import Fleet, fleet
+from tests.server.conftest import Client
+from tests.waiting import until_asked
 
 QUERIES = {
     "/api/search": "q=hello",
@@ -148,8 +152,13 @@ async def test_search_and_usage_name_the_machines_that_did_not_answer(team: Flee
         _, body, _ = await gate.http("/api/search?q=lighthouse", Authorization=through)
         return dict(json.loads(body))
 
-    found = await search()
-    assert {hit["session"] for hit in found["hits"]} == set(sessions)
+    async def finds_all() -> dict[str, Any] | None:
+        answer = await search()
+        return answer if {hit["session"] for hit in answer["hits"]} == set(sessions) else None
+
+    # A turn is indexed after it has ended.
+    found = await until_asked(finds_all)
+    assert found is not None
     assert found["machines"] == {"total": 2, "answered": 2, "missing": []}
     team.nodes[1].bus.cut()
     await gate.until(lambda: not gate.gateway.directory.is_here("node1"))
@@ -161,3 +170,92 @@ async def test_search_and_usage_name_the_machines_that_did_not_answer(team: Flee
     status, body, _ = await gate.http(f"/api/sessions/{sessions[1]}/changes", Authorization=through)
     assert status == 503
     assert "node1-name is away" in json.loads(body)["message"]
+
+
+async def test_N48_a_file_without_its_machine_is_read_where_a_session_has_it(team: Fleet) -> None:
+    gate = team.gateways[0]
+    client = await gate.client()
+    node = team.nodes[1]
+    (node.project / "notes.txt").write_text("hello notes\n")
+    assert (await client.intend("new_session", cwd=str(node.project)))["ok"]
+    await gate.until(lambda: gate.gateway.directory.with_folder(str(node.project)))
+    through = f"Bearer {client.token}"
+    path = f"/api/files?path={node.project}/notes.txt"
+    status, body, _ = await gate.http(path, Authorization=through)
+    assert (status, body) == (200, b"hello notes\n")
+
+
+async def test_N48_a_body_that_names_a_session_goes_to_its_machine(team: Fleet) -> None:
+    gate = team.gateways[0]
+    client = await gate.client()
+    node = team.nodes[1]
+    (node.project / "notes.txt").write_text("hello notes\n")
+    made = await client.intend("new_session", cwd=str(node.project))
+    session = made["result"]["session"]
+    through = f"Bearer {client.token}"
+
+    async def post(path: str, body: dict[str, Any]) -> Any:
+        status, answer, _ = await gate.http(path, method="POST", body=body, Authorization=through)
+        assert status == 200, answer
+        return json.loads(answer)
+
+    found = await post("/api/mentions", {"text": "see @notes.txt", "session": session})
+    assert [each["kind"] for each in found["mentions"]] == ["file"]
+    plan = {"name": "daily", "prompt": "go on", "cron": "0 7 * * *", "session": session}
+    assert len((await post("/api/schedules", plan))["schedules"]) == 1
+    budget = {"scope": "session", "key": session, "limit_usd": 2.0}
+    assert [each["key"] for each in (await post("/api/budgets", budget))["budgets"]] == [session]
+    assert [each.key for each in node.service.budgets.states()] == [session]
+
+
+async def test_N48_drafts_and_comments_have_devices_of_the_fleet_as_authors(team: Fleet) -> None:
+    gate = team.gateways[0]
+    phone, desk = await gate.client(), await gate.client()
+    device = (await phone.hear("welcome"))["device"]
+    session = await phone.new_session()
+    kept = await phone.intend("keep_draft", session=session, text="half a thought")
+    assert kept["ok"], kept
+    status, body, _ = await gate.http(
+        f"/api/sessions/{session}/drafts", Authorization=f"Bearer {desk.token}"
+    )
+    assert (status, [each["text"] for each in json.loads(body)["drafts"]]) == (
+        200,
+        ["half a thought"],
+    )
+    every = [node.service.registry.sessions for node in team.nodes]
+    sessions = next(each for each in every if session in each.rows)
+    assert rank_of(sessions, device) == ROLES.index("owner")  # Of the author of a comment.
+    assert (await desk.intend("revoke_device", device=device))["ok"]
+    await gate.until(lambda: sessions.device(device) is None)
+    await gate.until(lambda: sessions.lobby.session(session).drafts == ())  # type: ignore[union-attr]
+
+
+async def test_N49_a_prompt_with_a_file_is_sent_through_another_gateway(tmp_path: Path) -> None:
+    async with fleet(tmp_path, nodes=1, gateways=2) as team:
+        (node,) = team.nodes
+        first, second = team.gateways
+        await first.until(lambda: first.gateway.presence.gateways())
+        client = await first.client()
+        session = await client.new_session()
+        text = "important " * 60_000
+        status, body, _ = await first.http(
+            "/api/uploads",
+            method="POST",
+            body=text.encode(),
+            Authorization=f"Bearer {client.token}",
+        )
+        assert status == 200, body
+        for file in (team.folder / "gateway-gate0" / "uploads").iterdir():
+            file.unlink()  # The first gateway is gone.
+        other = await Client(second, client.token).connect()
+        sent = await other.intend(
+            "send",
+            session=session,
+            text=json.dumps([{"say": "read"}]),
+            uuid=str(uuid.uuid4()),
+            attachments=[{"upload": json.loads(body)["id"], "name": "notes.txt"}],
+        )
+        assert sent["ok"], sent
+        await other.ending(session)
+        (prompt,) = node.told("user")
+        assert text in json.dumps(prompt, ensure_ascii=False)

@@ -15,27 +15,35 @@ from typing import Any
 import pytest
 import websockets
 
-from tests.fleet.bus.server import Ground, running_bus
-from tests.fleet.ground import Fleet, text_of
-from tests.fleet.nats_ground import nats_fleet
+from tests.fleet.bus.nats_harness import NatsHarness, running_bus
+from tests.fleet.fleet_harness import Fleet, text_of
+from tests.fleet.nats_fleet import nats_fleet
 from tests.server.conftest import Client
+from tests.server.notices.conftest import Phone
+from tests.server.notices.push_service import PushService
 
 NODES, GATEWAYS = ("node0", "node1"), ("gate0", "gate1")
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with running_bus(tmp_path / "bus") as ground:
-        yield ground
+async def nats(tmp_path: Path) -> AsyncIterator[NatsHarness]:
+    async with running_bus(tmp_path / "bus") as nats:
+        yield nats
 
 
 @pytest.fixture
-async def team(ground: Ground, tmp_path: Path) -> AsyncIterator[Fleet]:
-    async with nats_fleet(ground, tmp_path, NODES, GATEWAYS) as made:
+async def push() -> AsyncIterator[PushService]:
+    async with PushService() as service:
+        yield service
+
+
+@pytest.fixture
+async def team(nats: NatsHarness, tmp_path: Path) -> AsyncIterator[Fleet]:
+    async with nats_fleet(nats, tmp_path, NODES, GATEWAYS) as made:
         for name in NODES:
             await made.add_node(name)
         for name in GATEWAYS:
-            await made.add_gateway(name)
+            await made.add_gateway(name, push_to_loopback=True)
         await made.known()
         yield made
 
@@ -51,15 +59,18 @@ def decision(session: str, row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.timeout(240)
 async def test_a_fleet_on_nats_does_its_work_with_its_permissions(
-    team: Fleet, ground: Ground, caplog: pytest.LogCaptureFixture
+    team: Fleet, nats: NatsHarness, push: PushService, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "fairlead")
     node, gate, other = team.nodes[0], team.gateways[0], team.gateways[1]
     client = await gate.client()
+    phone = Phone(gate, push, client)
+    await phone.subscribe(kinds=["approval"])
     session = await client.new_session(
         [{"ask": {"id": "r1", "input": {"command": "echo hi"}}}, {"wait": 1}, {"say": "done"}]
     )
     pending = await client.pending(session)
+    assert (await phone.message())["session"] == session
     result = await client.intend("decide", **decision(session, pending))
     assert result["ok"], result
     await text_of(client, session, "done")
@@ -77,8 +88,8 @@ async def test_a_fleet_on_nats_does_its_work_with_its_permissions(
     assert json.loads(await _last(victim))["type"] == "bye"
     assert time.monotonic() - started < 5  # A second on a machine with nothing else to do.
 
-    os.kill(ground.servers[0].pid, signal.SIGKILL)
-    await gate.until(lambda: ground.servers[0].restarts == 1 and gate.bus.connected)
+    os.kill(nats.servers[0].pid, signal.SIGKILL)
+    await gate.until(lambda: nats.servers[0].restarts == 1 and gate.bus.connected)
     await team.known()
     again = await client.new_session([{"say": "after the crash"}])
     await text_of(client, again, "after the crash")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.fleet.bus.bus import Message
-from tests.fleet.ground import Fleet, FleetNode, fleet
+from tests.fleet.fleet_harness import Fleet, FleetNode, fleet
 from tests.server.conftest import Client
 from tests.server.terminal.screen import Screen, open_terminal
 from tests.waiting import until

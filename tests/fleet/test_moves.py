@@ -13,7 +13,7 @@ from msgspec import structs
 
 from fairlead.fleet.node.moving import departures
 from fairlead.server.refusal import Refusal
-from tests.fleet.ground import Fleet, FleetGateway, FleetNode, fleet, text_of
+from tests.fleet.fleet_harness import Fleet, FleetGateway, FleetNode, fleet, text_of
 from tests.fleet.moving import begun, ended, git, moved, repository
 from tests.server.conftest import Client
 

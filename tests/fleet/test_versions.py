@@ -24,7 +24,7 @@ from tests.faults.fault_harness import read_log
 from tests.faults.faulty_client import GOOD
 from tests.faults.kill_harness import pair
 from tests.faults.server_forker import Server, ServerForker
-from tests.fleet.bus.server import running_bus
+from tests.fleet.bus.nats_harness import running_bus
 from tests.fleet.faults.fleet_processes import FleetProcesses
 from tests.fleet.faults.fleet_robot import FleetRobot
 from tests.waiting import until
@@ -64,8 +64,8 @@ class OldFleet(FleetProcesses):
 @asynccontextmanager
 async def mixed(folder: Path, old: str) -> AsyncIterator[OldFleet]:
     """A fleet in which `old` is of the release before."""
-    async with running_bus(folder / "bus") as ground, ServerForker(folder) as forker:
-        made = OldFleet(folder, ground, forker)
+    async with running_bus(folder / "bus") as nats, ServerForker(folder) as forker:
+        made = OldFleet(folder, nats, forker)
         made.unpack()
         await made.write_folders()
         made.ports, made.nodes = (

@@ -1,4 +1,4 @@
-"""Attacks on a fleet's bus with a stolen key, and the ground on which they are tried.
+"""Attacks on a fleet's bus with a stolen key, and the bus on which they are tried.
 
 An attack counts as refused only if nothing was made and nothing was delivered: `Watch` listens as
 every honest machine, and as the admin to everything in the account with the storage, and compares
@@ -20,7 +20,7 @@ from fairlead.fleet.bus.bus import Entry, Message
 from fairlead.fleet.bus.nats_bus import tls_context
 from fairlead.fleet.bus.nats_link import NatsLink
 from fairlead.fleet.bus.nkey import NodeKey
-from tests.fleet.bus.server import Ground
+from tests.fleet.bus.nats_harness import NatsHarness
 
 SECRET = b"only for b and the gateways"
 SOON_S = 10.0
@@ -46,14 +46,14 @@ class Attack(Struct, frozen=True):
 class Thief:
     """A raw connection with a stolen key. It records everything that it hears."""
 
-    def __init__(self, ground: Ground, key: NodeKey) -> None:
+    def __init__(self, nats: NatsHarness, key: NodeKey) -> None:
         self.key = key
         self.heard: list[Msg] = []
         self._connected = asyncio.Event()
         self._link = NatsLink(
-            ground.addresses,
+            nats.addresses,
             key,
-            tls_context(ground.certificates.authority),
+            tls_context(nats.certificates.authority),
             inbox=f"_INBOX.{key.id}",
             name="thief",
             pending_limit=1024 * 1024,
@@ -95,19 +95,19 @@ class Thief:
 class Watch:
     """Everyone else."""
 
-    def __init__(self, ground: Ground, victim: NodeKey, stolen: NodeKey) -> None:
-        self._ground = ground
+    def __init__(self, nats: NatsHarness, victim: NodeKey, stolen: NodeKey) -> None:
+        self._nats = nats
         self._victim = victim
         self._stolen = stolen
         self.delivered: list[tuple[str, str, bytes]] = []
         self.answers: list[bytes] = []
 
     async def start(self) -> None:
-        ground = self._ground
-        others = [key for key in ground.gateways if key.id != self._stolen.id]
-        self.gateways = [await ground.bus(key) for key in others]
-        self.node = await ground.bus(self._victim)
-        self.admin = await ground.bus(ground.admin)
+        nats = self._nats
+        others = [key for key in nats.gateways if key.id != self._stolen.id]
+        self.gateways = [await nats.bus(key) for key in others]
+        self.node = await nats.bus(self._victim)
+        self.admin = await nats.bus(nats.admin)
         self._tasks: set[asyncio.Task[None]] = set()
         for bus in self.gateways:
             for subject in (

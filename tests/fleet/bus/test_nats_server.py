@@ -18,16 +18,16 @@ from fairlead.fleet.bus.nats_server import NatsServer
 from fairlead.fleet.bus.nkey import NodeKey, id_of, is_public_key
 from fairlead.fleet.bus.server_binary import find_server, version_of
 from fairlead.store.database.folder import FolderInUse
-from tests.fleet.bus.server import Ground, running_bus
+from tests.fleet.bus.nats_harness import NatsHarness, running_bus
 
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from tests.fleet.bus.server import running_bus
+from tests.fleet.bus.nats_harness import running_bus
 
 async def main():
-    async with running_bus(Path(sys.argv[1])) as ground:
-        print(ground.servers[0].pid, flush=True)
+    async with running_bus(Path(sys.argv[1])) as nats:
+        print(nats.servers[0].pid, flush=True)
         await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -66,8 +66,8 @@ async def test_only_the_user_can_read_its_files(tmp_path: Path) -> None:
 
 async def test_what_it_stores_is_encrypted(tmp_path: Path) -> None:
     secret = b"the model said something private"
-    async with running_bus(tmp_path) as ground:
-        bus = await ground.bus(ground.admin)
+    async with running_bus(tmp_path) as nats:
+        bus = await nats.bus(nats.admin)
         await bus.bucket("people").put("a", secret)
         await bus.stream("log").append("fl.log.n.s", secret)
     files = [path for path in (tmp_path / "store0").rglob("*") if path.is_file()]
@@ -76,9 +76,9 @@ async def test_what_it_stores_is_encrypted(tmp_path: Path) -> None:
 
 
 async def test_a_second_server_on_the_same_folder_is_refused(tmp_path: Path) -> None:
-    async with running_bus(tmp_path) as ground:
+    async with running_bus(tmp_path) as nats:
         second = NatsServer(
-            await find_server(), tmp_path / "server0", ground.settings(), ground.members
+            await find_server(), tmp_path / "server0", nats.settings(), nats.members
         )
         with pytest.raises(FolderInUse):
             await second.__aenter__()
@@ -103,10 +103,10 @@ async def test_it_ends_with_its_parent_even_if_that_is_killed(tmp_path: Path) ->
 
 
 async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
-    async with running_bus(tmp_path / "a") as ground:
-        other = Ground(tmp_path / "a")
+    async with running_bus(tmp_path / "a") as nats:
+        other = NatsHarness(tmp_path / "a")
         server = NatsServer(
-            await find_server(), tmp_path / "b", ground.servers[0].settings, other.members
+            await find_server(), tmp_path / "b", nats.servers[0].settings, other.members
         )
         with pytest.raises(UsageError, match="nats-server did not start"):
             await server.__aenter__()

@@ -12,15 +12,15 @@ import pytest
 from fairlead.fleet.bus import server_config
 from fairlead.fleet.protocol.permissions import Member, gateway_lists, node_lists
 from tests.fleet.bus.attacks import Attack, Thief, Watch, outcome, overheard, try_all
-from tests.fleet.bus.server import Ground, running_bus
+from tests.fleet.bus.nats_harness import NatsHarness, running_bus
 
 API = "$JS.API."
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    async with running_bus(tmp_path) as ground:
-        yield ground
+async def nats(tmp_path: Path) -> AsyncIterator[NatsHarness]:
+    async with running_bus(tmp_path) as nats:
+        yield nats
 
 
 def consumer(deliver: str, stream: str = "log") -> str:
@@ -165,16 +165,16 @@ def snooping(victim: str, gateway: str) -> list[str]:
 
 
 async def test_N14_every_attack_with_a_stolen_node_key_is_refused(
-    ground: Ground, capsys: pytest.CaptureFixture[str]
+    nats: NatsHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stolen, victim = ground.nodes
-    watch, thief = Watch(ground, victim, stolen), Thief(ground, stolen)
+    stolen, victim = nats.nodes
+    watch, thief = Watch(nats, victim, stolen), Thief(nats, stolen)
     await watch.start()
     await thief.connect()
     await watch.honest_work()
-    attacks = node_attacks(stolen.id, victim.id, ground.gateways[0].id)
+    attacks = node_attacks(stolen.id, victim.id, nats.gateways[0].id)
     achieved = await try_all(attacks, thief, watch)
-    for subject in snooping(victim.id, ground.gateways[0].id):
+    for subject in snooping(victim.id, nats.gateways[0].id):
         achieved[f"listen {subject}"] = await overheard(subject, thief, watch)
     await thief.close()
     report(capsys, "node", achieved)
@@ -200,12 +200,12 @@ async def test_the_attacks_work_on_a_bus_without_accounts(
         return f"accounts {{ STORE {{ jetstream: enabled, users: [{', '.join(users)}] }} }}\n"
 
     monkeypatch.setattr(server_config, "render_accounts", one_account)
-    async with running_bus(tmp_path) as ground:
-        stolen, victim = ground.nodes
-        watch, thief = Watch(ground, victim, stolen), Thief(ground, stolen)
+    async with running_bus(tmp_path) as nats:
+        stolen, victim = nats.nodes
+        watch, thief = Watch(nats, victim, stolen), Thief(nats, stolen)
         await watch.start()
         await thief.connect()
-        attacks = node_attacks(stolen.id, victim.id, ground.gateways[0].id)
+        attacks = node_attacks(stolen.id, victim.id, nats.gateways[0].id)
         expected = [
             "answer to $KV.people.device",
             "answer to $JS.API.STREAM.CREATE.evil",
@@ -224,12 +224,12 @@ async def test_the_attacks_work_on_a_bus_without_accounts(
 
 
 async def test_N14_every_attack_with_a_stolen_gateway_key_is_refused(
-    ground: Ground, capsys: pytest.CaptureFixture[str]
+    nats: NatsHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A gateway may ask every node anything; it cannot speak for nodes or change the storage."""
-    stolen, victim = ground.gateways[0], ground.nodes[1]
-    other = ground.gateways[1].id
-    watch, thief = Watch(ground, victim, stolen), Thief(ground, stolen)
+    stolen, victim = nats.gateways[0], nats.nodes[1]
+    other = nats.gateways[1].id
+    watch, thief = Watch(nats, victim, stolen), Thief(nats, stolen)
     await watch.start()
     await thief.connect()
     await watch.honest_work()

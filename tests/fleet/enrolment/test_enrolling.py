@@ -24,7 +24,7 @@ from fairlead.fleet.enrolment.shared_roster import SharedRoster
 from fairlead.fleet.gateway.joining_devices import FleetCodes
 from fairlead.server.refusal import Refusal
 from tests.fleet.bus.contract import SOON_S, Inbox
-from tests.fleet.bus.server import Ground, member, running_bus
+from tests.fleet.bus.nats_harness import NatsHarness, member, running_bus
 
 ACCESS = BusAccess(servers=("tls://bus:4222",), authority="PEM")
 
@@ -166,11 +166,11 @@ def test_a_machine_is_found_by_name_or_id(tmp_path: Path) -> None:
 async def test_N17_a_removed_machine_is_cut_off_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with running_bus(tmp_path) as ground:
+    async with running_bus(tmp_path) as nats:
         roster = Roster(tmp_path / "nodes.json")
-        other = await ground.bus(ground.gateways[0])
-        enrolment, newcomer = _on(ground, roster, other), NodeKey()
-        early = NatsBus(ground.addresses, newcomer, tls_context(ground.certificates.authority))
+        other = await nats.bus(nats.gateways[0])
+        enrolment, newcomer = _on(nats, roster, other), NodeKey()
+        early = NatsBus(nats.addresses, newcomer, tls_context(nats.certificates.authority))
         early.start()
         assert not await early.wait_connected(0.5)
         await early.close()
@@ -181,7 +181,7 @@ async def test_N17_a_removed_machine_is_cut_off_at_once(
         await enrolment.answer(newcomer.id, None, allow=True)
         # As a machine does, only after it was admitted: the server reads its list twice, and the
         # second time it ends connections of the new account.
-        bus = NatsBus(ground.addresses, newcomer, tls_context(ground.certificates.authority))
+        bus = NatsBus(nats.addresses, newcomer, tls_context(nats.certificates.authority))
         bus.start()
         assert await bus.wait_connected(10)
         await _use_everything(bus, other)
@@ -226,18 +226,18 @@ async def _use_everything(bus: NatsBus, gateway: NatsBus) -> None:
     assert await asking == b"done"
 
 
-def _on(ground: Ground, roster: Roster, bus: NatsBus) -> Enrolment:
-    gateways = tuple(member(key) for key in ground.gateways)
+def _on(nats: NatsHarness, roster: Roster, bus: NatsBus) -> Enrolment:
+    gateways = tuple(member(key) for key in nats.gateways)
 
     async def apply() -> None:
-        await ground.servers[0].set_members(roster.members(ground.admin.public, gateways))
+        await nats.servers[0].set_members(roster.members(nats.admin.public, gateways))
 
     async def nothing(*_: object) -> None:
         pass
 
-    access = BusAccess(servers=tuple(ground.addresses), authority="")
+    access = BusAccess(servers=tuple(nats.addresses), authority="")
     return Enrolment(
-        SharedRoster(roster, bus, ground.admin, ground.admin.public, apply=apply),
+        SharedRoster(roster, bus, nats.admin, nats.admin.public, apply=apply),
         access,
         bucket=bus.bucket("access"),
         codes=FleetCodes(bus),

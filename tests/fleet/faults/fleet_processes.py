@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -37,33 +38,36 @@ from fairlead.store.database.folder import DataFolder
 from tests.faults.fault_harness import scripted_agent
 from tests.faults.kill_harness import pair
 from tests.faults.server_forker import Server, ServerForker
-from tests.fleet.bus.server import Ground, running_bus
+from tests.fleet.bus.nats_harness import NatsHarness, running_bus
 from tests.waiting import until
 
 __all__ = ["FleetProcesses", "fleet_processes"]
 
 PATIENCE_S = 120.0
 ASK_S = 0.2
+ASKED_AT_ONCE = 3
+"""Questions to each gateway. More of them are a load of their own, which slows a busy machine down."""
 
 
 class FleetProcesses:
     """The processes, by name: `node0`, `node1`, `gate0`, `gate1`, and the nats-servers."""
 
-    def __init__(self, folder: Path, ground: Ground, forker: ServerForker) -> None:
+    def __init__(self, folder: Path, nats: NatsHarness, forker: ServerForker) -> None:
         self.folder = folder
-        self.ground = ground
+        self.nats = nats
         self._forker = forker
         self.running: dict[str, Server] = {}
         self.nodes: dict[str, str] = {}
         """Name -> id."""
         self.ports = {"gate0": free_port(), "gate1": free_port()}
         self.token = ""
-        self._replicas = len(ground.servers)
+        self._replicas = len(nats.servers)
+        self._asking = ThreadPoolExecutor(4 * ASKED_AT_ONCE)
 
     async def write_folders(self) -> None:
         """What joining leaves in the data folders, and who may connect to the bus."""
-        authority = self.ground.certificates.authority.read_text("ascii")
-        access = BusAccess(servers=tuple(self.ground.addresses), authority=authority)
+        authority = self.nats.certificates.authority.read_text("ascii")
+        access = BusAccess(servers=tuple(self.nats.addresses), authority=authority)
         nodes = [self._write_node(f"node{n}", access) for n in range(2)]
         bus = self._data("gate0") / "bus"
         bus.mkdir(mode=0o700)
@@ -76,7 +80,7 @@ class FleetProcesses:
             gateways=(Member(key.id, key.public), Member(second.id, second.public)),
             nodes=tuple(Member(node.id, node.public) for node in nodes),
         )
-        for server in self.ground.servers:
+        for server in self.nats.servers:
             await server.set_members(members)
 
     def _write_node(self, name: str, access: BusAccess) -> EnrolledNode:
@@ -130,10 +134,10 @@ class FleetProcesses:
             return ["node", "--no-browser", "--port", "0", *data, *more]
         if name != "gate0":
             return ["gateway", "--port", str(self.ports[name]), *data]
-        bus = [word for address in self.ground.addresses for word in ("--bus", address)]
+        bus = [word for address in self.nats.addresses for word in ("--bus", address)]
         return [
             "gateway", "--port", str(self.ports[name]), *data, *bus,
-            "--bus-ca", str(self.ground.certificates.authority),
+            "--bus-ca", str(self.nats.certificates.authority),
             "--bus-replicas", str(self._replicas),
         ]  # fmt: skip
 
@@ -152,7 +156,7 @@ class FleetProcesses:
 
     async def kill_bus(self, place: int) -> float:
         """Kill a nats-server, wait until it listens again; how long that took."""
-        server = self.ground.servers[place]
+        server = self.nats.servers[place]
         began, restarts = time.monotonic(), server.restarts
         offset = server._log_size()
         os.kill(server.pid, signal.SIGKILL)
@@ -166,12 +170,14 @@ class FleetProcesses:
         A request that was sent into the gap may wait for its timeout, so there is always a new one.
         """
         began = time.monotonic()
-        asking: dict[asyncio.Task[bool], str] = {}
+        loop = asyncio.get_running_loop()
+        asking: dict[asyncio.Future[bool], str] = {}
         missing = set(self.ports)
         while missing:
             assert time.monotonic() - began < PATIENCE_S, f"{missing} do not reach all machines"
-            for name in missing:
-                asking[asyncio.create_task(asyncio.to_thread(self._reaches_all, name))] = name
+            waiting = list(asking.values())
+            for name in (each for each in missing if waiting.count(each) < ASKED_AT_ONCE):
+                asking[loop.run_in_executor(self._asking, self._reaches_all, name)] = name
             await asyncio.wait(asking, timeout=ASK_S, return_when=asyncio.FIRST_COMPLETED)
             for task in [each for each in asking if each.done()]:
                 name = asking.pop(task)
@@ -203,9 +209,9 @@ class FleetProcesses:
 async def fleet_processes(folder: Path, servers: int = 1) -> AsyncIterator[FleetProcesses]:
     """A running fleet on one nats-server or a cluster of three."""
     async with AsyncExitStack() as stack:
-        ground = await stack.enter_async_context(running_bus(folder / "bus", count=servers))
+        nats = await stack.enter_async_context(running_bus(folder / "bus", count=servers))
         forker = await stack.enter_async_context(ServerForker(folder))
-        made = FleetProcesses(folder, ground, forker)
+        made = FleetProcesses(folder, nats, forker)
         await made.write_folders()
         for name in ("gate0", "gate1", "node0", "node1"):
             await made.start(name)

@@ -30,6 +30,13 @@ class FleetRobot(FaultyClient):
             message["node"] = self.node
         await FaultyClient._say(self, **message)
 
+    async def _take(self, message: dict[str, Any]) -> None:
+        if message["type"] == "error" and message["code"] == "unavailable":
+            # The machine does not answer or the gateway has just started: connect again.
+            self.counts["not available now"] += 1
+            raise ConnectionError(message["message"])
+        await FaultyClient._take(self, message)
+
     def _result(self, message: dict[str, Any]) -> None:
         # A repetition that finds its machine away is refused, also of what was done long ago.
         if message.get("code") == "unavailable" and message["n"] not in self._open:

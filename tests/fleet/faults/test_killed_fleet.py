@@ -92,7 +92,7 @@ class Rounds:
     async def kill(self, kind: str) -> None:
         """Kill one process of a kind, start it again, and wait until the fleet is whole."""
         if kind == "bus":
-            await self.fleet.kill_bus(self.rng.randrange(len(self.fleet.ground.servers)))
+            await self.fleet.kill_bus(self.rng.randrange(len(self.fleet.nats.servers)))
         else:
             names = self.fleet.nodes if kind == "node" else self.fleet.ports
             name = self.rng.choice(sorted(names))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 
+from fairlead.fleet.bus.memory_bus import MemoryBroker
 from fairlead.fleet.gateway.directory import AWAY_S, GONE_S, Directory
+from fairlead.fleet.gateway.mirrors import Mirrors
+from fairlead.fleet.gateway.node_client import NodeClient
+from fairlead.fleet.gateway.nodes_watch import NodesWatch
 from fairlead.fleet.protocol.envelopes import Beat, DocumentBody, Frame
 from fairlead.server.hub.hub import Hub
 from fairlead.server.protocol.lobby_rows import InboxRow, ListedSession, ListedStatus, ServerInfo
 from fairlead.server.view.lobby import Lobby
 from fairlead.transcript.state.changes import Remove, Set
+from tests.waiting import until
 
 
 def row(name: str, **more: Any) -> ListedSession:
@@ -135,3 +141,42 @@ def test_a_row_that_a_newer_machine_sends_is_listed_without_what_is_unknown() ->
     del plain.state["sessions"][1]["title"]  # It cannot be read at all.
     world.opened("a", plain)
     assert set(world.rows("sessions")) == {"s1"}
+
+
+def test_N44_a_session_is_missing_only_if_every_machine_was_asked() -> None:
+    world = World()
+    directory = world.directory
+    assert not directory.is_settled
+    refusal = directory.not_found("s1")
+    assert (refusal.code, "just started" in refusal.message) == ("unavailable", True)
+    directory.is_listed = True
+    directory.enroll("a", "laptop")
+    world.now += AWAY_S + 0.1
+    refusal = directory.not_found("s1")
+    assert (refusal.code, "may be on laptop" in refusal.message) == ("unavailable", True)
+    world.beat("a")
+    assert not directory.is_settled
+    world.opened("a", body([row("s2")], []))
+    assert directory.is_settled
+    assert directory.not_found("s1").code == "not_found"
+    assert directory.owner_of("s2") == ("a", "s2")
+
+
+async def test_N44_a_list_of_machines_that_could_not_be_read_is_read_again() -> None:
+    broker, world = MemoryBroker(), World()
+    await broker.connect().bucket("nodes").put("a", b'{"name": "laptop"}')
+    bus = broker.connect()
+    bus.cut()
+    client = NodeClient(bus, world.directory.is_here, world.directory.away)
+    watch = NodesWatch(bus, world.directory, Mirrors(Hub(), bus, client, "g"))
+    await watch.start()
+    assert not world.directory.is_listed
+    running = asyncio.create_task(watch.run())
+    try:
+        bus.heal()
+        await until(lambda: world.directory.is_listed)
+        assert world.directory.not_found("s").message.count("laptop") == 1
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+        await watch.close()

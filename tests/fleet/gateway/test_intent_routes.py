@@ -37,28 +37,28 @@ def test_N18_every_intent_goes_to_its_machine(kind: type[BaseIntent]) -> None:
     fields = kind.__struct_fields__
     here = ["node1", "node2"]
     if kind is CloseTerminal:
-        parts = routed(sample(kind, terminal="node2__t"), "", OWNERS.get, here)
+        parts = routed(sample(kind, terminal="node2__t"), "", OWNERS.__getitem__, here)
         assert parts is not None
         assert [(part.node, part.intent) for part in parts] == [
             ("node2", CloseTerminal(terminal="t"))
         ]
     elif kind is ContinueAtResetByDefault:
-        parts = routed(sample(kind), "", OWNERS.get, here)
+        parts = routed(sample(kind), "", OWNERS.__getitem__, here)
         assert parts is not None
         assert [part.node for part in parts] == here
     elif "sessions" in fields:
-        parts = routed(sample(kind, sessions=("a", "node2__b")), "", OWNERS.get, here)
+        parts = routed(sample(kind, sessions=("a", "node2__b")), "", OWNERS.__getitem__, here)
         assert parts is not None
         assert [(part.node, part.intent.sessions) for part in parts] == [  # type: ignore[attr-defined]
             ("node1", ("a",)),
             ("node2", ("b",)),
         ]
     elif "session" in fields:
-        parts = routed(sample(kind, session="node2__b"), "", OWNERS.get, here)
+        parts = routed(sample(kind, session="node2__b"), "", OWNERS.__getitem__, here)
         assert parts is not None
         assert [(part.node, part.intent.session) for part in parts] == [("node2", "b")]  # type: ignore[attr-defined]
     else:  # The client names the machine, or the gateway chooses one.
-        parts = routed(sample(kind), "node2", OWNERS.get, here)
+        parts = routed(sample(kind), "node2", OWNERS.__getitem__, here)
         assert parts is not None
         assert [part.node for part in parts] == ["node2"]
-        assert routed(sample(kind), "", OWNERS.get, here) is None
+        assert routed(sample(kind), "", OWNERS.__getitem__, here) is None

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from fairlead.fleet.gateway.metrics import IntentMetrics
-from tests.fleet.ground import fleet, text_of
+from tests.fleet.fleet_harness import fleet, text_of
 
 LINE = re.compile(r'[a-z_]+(?:\{[a-z]+="[^"\\\n]*"\})? -?[0-9.]+(?:e-?[0-9]+)?\Z')
 

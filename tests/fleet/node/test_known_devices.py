@@ -59,3 +59,17 @@ async def test_an_unknown_device_is_refused_and_one_that_was_just_paired_is_foun
             await devices.find(name)
     await put(broker)
     assert (await devices.find("d")).id == "d"
+
+
+async def test_N20_a_device_that_cannot_be_looked_up_now_is_not_called_unknown() -> None:
+    broker = MemoryBroker()
+    await put(broker)
+    bus = broker.connect()
+    devices = KnownDevices(bus)
+    await devices.start()
+    bus.cut()
+    with pytest.raises(Refusal) as refused:
+        await devices.find("d")
+    assert refused.value.code == "unavailable"
+    bus.heal()
+    assert (await devices.find("d")).role == "owner"

@@ -16,8 +16,9 @@ import pytest
 from fairlead.fleet.bus.memory_bus import MemoryBroker
 from fairlead.fleet.bus.nats_bus import NatsBus
 from fairlead.fleet.bus.nkey import NodeKey
-from fairlead.fleet.node.lease import LeaseTaken, NodeLease, place_of
-from tests.fleet.bus.server import Ground, running_bus
+from fairlead.fleet.node.lease import LEASE_S, LeaseTaken, NodeLease, place_of
+from tests.fleet.bus.nats_harness import NatsHarness, running_bus
+from tests.waiting import until
 
 PAUSES = int(os.environ.get("FAIRLEAD_PAUSES", "10"))
 PAIRS = 2 if PAUSES < 100 else 4
@@ -90,6 +91,38 @@ async def test_N16_a_node_that_lost_its_lease_while_suspended_is_notified() -> N
     assert not first.held
 
 
+async def test_N16_a_node_that_is_started_again_needs_no_bus_for_the_rest_of_its_lease(
+    tmp_path: Path,
+) -> None:
+    broker, clock, kept = MemoryBroker(), Clock(), tmp_path / "lease.json"
+    bucket = broker.connect().bucket("lease")
+    first = NodeLease(bucket, "n", "here", ticks=clock, kept=kept)
+    generation = await first.acquire()
+    clock.now += 5
+    await first.renew()
+    clock.now += 5
+    bus = broker.connect()
+    bus.cut()
+    next_one = NodeLease(bus.bucket("lease"), "n", "here", ticks=clock, kept=kept)
+    assert (next_one.held, next_one.generation) == (True, generation)
+    told: list[bool] = []
+    keeping = asyncio.create_task(next_one.keep(told.append))
+    await until(lambda: told == [True])
+    bus.heal()
+    await until(lambda: next_one._until == clock.now + LEASE_S)  # It was renewed.
+    keeping.cancel()
+    await asyncio.wait([keeping])
+    with pytest.raises(LeaseTaken):
+        await lease(broker, "there", clock).acquire()
+    copied = NodeLease(bucket, "n", "there", ticks=clock, kept=kept)
+    assert not copied.held  # A copy of the folder is another place.
+    clock.now += LEASE_S + 0.1
+    assert not NodeLease(bucket, "n", "here", ticks=clock, kept=kept).held
+    await next_one.acquire()
+    await next_one.release()
+    assert not NodeLease(bucket, "n", "here", ticks=clock, kept=kept).held
+
+
 def test_the_place_of_a_folder_is_its_own(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -100,16 +133,16 @@ def test_the_place_of_a_folder_is_its_own(tmp_path: Path) -> None:
 async def test_N16_a_paused_holder_never_writes_after_the_next_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with running_bus(tmp_path, lease_s=1) as ground:
-        while len(ground.nodes) < PAIRS:
-            ground.nodes.append(NodeKey())
-        await ground.servers[0].set_members(ground.members)
-        admin = await ground.bus(ground.admin)
+    async with running_bus(tmp_path, lease_s=1) as nats:
+        while len(nats.nodes) < PAIRS:
+            nats.nodes.append(NodeKey())
+        await nats.servers[0].set_members(nats.members)
+        admin = await nats.bus(nats.admin)
         chances = random.Random(7)
         results = await asyncio.gather(
             *(
-                _pause_often(ground, admin, key, PAUSES // PAIRS, random.Random(chances.random()))
-                for key in ground.nodes
+                _pause_often(nats, admin, key, PAUSES // PAIRS, random.Random(chances.random()))
+                for key in nats.nodes
             )
         )
     pauses, records, stale = (sum(each) for each in zip(*results, strict=True))
@@ -121,16 +154,16 @@ async def test_N16_a_paused_holder_never_writes_after_the_next_one(
 
 
 async def _pause_often(
-    ground: Ground, admin: NatsBus, key: NodeKey, pauses: int, chances: random.Random
+    nats: NatsHarness, admin: NatsBus, key: NodeKey, pauses: int, chances: random.Random
 ) -> tuple[int, int, int]:
     """Two processes with one key; the writing one is paused until the other one has taken over."""
-    seed = ground.folder / f"{key.id}.key"
+    seed = nats.folder / f"{key.id}.key"
     seed.write_text(key.seed)
     subject = f"fl.log.{key.id}.s"
-    authority = str(ground.certificates.authority)
+    authority = str(nats.certificates.authority)
     processes = {
         place: await asyncio.create_subprocess_exec(
-            sys.executable, str(HOLDER), ground.addresses[0], authority, str(seed), place
+            sys.executable, str(HOLDER), nats.addresses[0], authority, str(seed), place
         )
         for place in ("one", "two")
     }

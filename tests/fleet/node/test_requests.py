@@ -12,7 +12,7 @@ from fairlead.fleet.bus.bus import Message
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.envelopes import Answer, DoAsk, OpenAsk, decode, decode_body, encode
 from tests.fleet.bus.contract import Inbox
-from tests.fleet.ground import fleet
+from tests.fleet.fleet_harness import fleet
 
 
 async def test_a_question_that_is_repeated_before_its_answer_is_answered_once(

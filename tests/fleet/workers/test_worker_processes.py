@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.browser.server_process import ServerProcess
-from tests.fleet.ground import text_of
+from tests.fleet.fleet_harness import text_of
 from tests.launching import python_launcher
 from tests.server.conftest import AGENT, Client
 from tests.waiting import until

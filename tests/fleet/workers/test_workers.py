@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.fleet.ground import text_of
-from tests.fleet.workers.ground import ServedByWorkers, with_workers
+from tests.fleet.fleet_harness import text_of
+from tests.fleet.workers.workers_harness import ServedByWorkers, with_workers
 from tests.server.conftest import PATIENT, serving
 from tests.server.terminal.screen import open_terminal
-from tests.waiting import until
+from tests.waiting import until, until_asked
 
 
 @pytest.fixture
@@ -101,8 +101,11 @@ async def test_N30_search_usage_and_files_are_of_all_processes(served: ServedByW
         assert status == 200, body
         return json.loads(body)
 
-    hits = (await get("/api/search?q=lighthouse"))["hits"]
-    assert {hit["session"] for hit in hits} == set(sessions)
+    async def finds_all() -> bool:
+        hits = (await get("/api/search?q=lighthouse"))["hits"]
+        return {hit["session"] for hit in hits} == set(sessions)
+
+    assert await until_asked(finds_all)  # A turn is indexed after it has ended.
     health = await get("/api/health")
     assert (health["ok"], health["sessions"]) == (True, 4)
     assert {row["id"] for row in (await get("/api/sessions"))["sessions"]} == set(sessions)
@@ -124,7 +127,7 @@ async def test_N30_settings_of_the_front_apply_in_the_workers(served: ServedByWo
     for _ in range(4):
         made = await client.intend("new_session", cwd=str(served.project), profile="work")
         assert made["ok"], made
-    assert {row.profile for row in rows(served).values()} == {"work"}
+    await until(lambda: [row.profile for row in rows(served).values()] == ["work"] * 4)
 
 
 async def test_N30_terminals_and_revocation_reach_the_workers(
@@ -141,3 +144,75 @@ async def test_N30_terminals_and_revocation_reach_the_workers(
         assert terminals is not None
         assert (await owner.intend("revoke_device", device=device))["ok"]
         await until(lambda: terminals.rows(session)[0].ended)
+
+
+async def test_N30_files_of_a_workers_session_are_found_by_mentions(
+    served: ServedByWorkers,
+) -> None:
+    client = await served.client()
+    (served.project / "notes.txt").write_text("hello\n")
+    session = await client.new_session()
+    status, body, _ = await served.http(
+        "/api/mentions",
+        method="POST",
+        body={"text": "see @notes.txt", "session": session},
+        Authorization=f"Bearer {client.token}",
+    )
+    assert status == 200, body
+    assert [each["kind"] for each in json.loads(body)["mentions"]] == ["file"]
+    status, body, _ = await served.http(
+        f"/api/files?path={served.project}/notes.txt", Authorization=f"Bearer {client.token}"
+    )
+    assert (status, body) == (200, b"hello\n")
+
+
+async def test_N30_a_profile_that_a_workers_session_uses_cannot_be_removed(
+    served: ServedByWorkers,
+) -> None:
+    client = await served.client()
+    token = f"Bearer {client.token}"
+    profile = {"name": "work", "config_dir": str(served.project.parent / "work-config")}
+    await served.http("/api/profiles", method="POST", body=profile, Authorization=token)
+    made = await client.intend("new_session", cwd=str(served.project), profile="work")
+    session = made["result"]["session"]
+    await until(lambda: rows(served)[session].live if session in rows(served) else False)
+    status, body, _ = await served.http("/api/profiles", Authorization=token)
+    (row,) = json.loads(body)["profiles"]
+    assert (row["sessions"], row["live"]) == (1, 1)
+    status, body, _ = await served.http(
+        "/api/profiles/remove", method="POST", body={"name": "work"}, Authorization=token
+    )
+    assert (status, json.loads(body)["code"]) == (409, "conflict")
+
+
+async def test_N46_a_budget_counts_the_sessions_of_all_workers(served: ServedByWorkers) -> None:
+    client = await served.client()
+    token = f"Bearer {client.token}"
+
+    async def post(path: str, body: dict[str, Any]) -> Any:
+        status, answer, _ = await served.http(path, method="POST", body=body, Authorization=token)
+        assert status == 200, answer
+        return json.loads(answer)["budgets"]
+
+    def states() -> list[tuple[float, str]]:
+        budgets = [each.budgets for each in (served.service, *served.workers)]
+        found = [state for each in budgets for state in each.states()]
+        return [(round(state.spent_usd, 6), state.level) for state in found]
+
+    await post("/api/budgets", {"scope": "day", "limit_usd": 1.0})
+    assert states() == [(0.0, "")] * 3
+    spenders: set[int] = set()
+    spent = 0.0
+    while len(spenders) < 2:  # Which worker gets a session depends on the device.
+        session = await client.new_session([{"cost": 0.01}, {"say": "spent"}])
+        await client.ending(session)
+        spent = round(spent + 0.01, 6)
+        spenders.add(served.workers.index(served.worker_of(session)))
+        await until(lambda: states() == [(spent, "")] * 3)  # noqa: B023
+    await post("/api/budgets", {"scope": "day", "limit_usd": spent})
+    assert states() == [(spent, "reached")] * 3
+    assert all(worker.budgets.blocking(session) is not None for worker in served.workers)
+    (alert,) = served.service.registry.lobby.section("server").budgets
+    assert (alert.level, round(alert.spent_usd, 6)) == ("reached", spent)
+    assert await post("/api/budgets/remove", {"id": "day:"}) == []
+    assert states() == []

@@ -95,8 +95,8 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 def _back_up(arguments: argparse.Namespace) -> int:
     target = arguments.file.absolute()
-    found = ask_gateway(arguments.data, "backup", file=str(target))
-    print(f"{target} has {found['files']} files and {found['devices']} devices of the gateway.")
+    backup = ask_gateway(arguments.data, "backup", file=str(target))
+    print(f"{target} has {backup['files']} files and {backup['devices']} devices of the gateway.")
     print("It contains private keys: keep it where only you can read it.")
     return 0
 

@@ -25,6 +25,7 @@ from fairlead.commands.serve import address_of_arguments
 from fairlead.commands.serving.checks import check_data_folder, check_tls, port_number
 from fairlead.commands.terminal import Style
 from fairlead.errors import UsageError
+from fairlead.server import event_loop
 from fairlead.server.access.owner_channel import owner_channel
 from fairlead.server.hardening import hide_memory, warning_as_root
 from fairlead.server.limits import Limits
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 CONNECT_S = 20.0
+STORAGE_S = 60.0
+"""How long a gateway waits at its start until the storage of the bus can be written."""
 BUS_PORT = 4222
 
 
@@ -162,22 +165,25 @@ def run(arguments: argparse.Namespace) -> int:
     folder = DataFolder(arguments.data)
     folder.claim()
     try:
-        return asyncio.run(_serve(arguments, address))
+        return event_loop.run(_serve(arguments, address))
     finally:
         folder.release()
 
 
 async def _serve(arguments: argparse.Namespace, address: Address) -> int:
+    from fairlead.fleet.bus.storage_check import storage_ready
     from fairlead.fleet.enrolment.control_channel import control_channel
     from fairlead.fleet.enrolment.enrolment_routes import EnrolmentRoutes
     from fairlead.fleet.enrolment.gateway_backup import put_back
     from fairlead.fleet.enrolment.shared_roster import SharedRoster
     from fairlead.fleet.gateway.gateway import open_gateway
+    from fairlead.fleet.protocol.permissions import GATEWAY_WRITES
 
     data: Path = arguments.data
     async with AsyncExitStack() as stack:
         bus = await _bus(arguments, stack)
         connection = await stack.enter_async_context(_connected(bus))
+        await storage_ready(connection, GATEWAY_WRITES, STORAGE_S)
         members = SharedRoster(
             bus.roster, connection, bus.signer, bus.access.root, apply=bus.apply_roster
         )
@@ -320,8 +326,8 @@ def _commands(
         ]
 
     async def answer(question: dict[str, Any]) -> str:
-        found = await enrolment.answer(str(question["node"]), None, allow=bool(question["allow"]))
-        return found.name
+        machine = await enrolment.answer(str(question["node"]), None, allow=bool(question["allow"]))
+        return machine.name
 
     async def remove(question: dict[str, Any]) -> str:
         return (await enrolment.remove(str(question["node"]), None)).name

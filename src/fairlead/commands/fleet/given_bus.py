@@ -22,8 +22,9 @@ from fairlead.fleet.bus.nats_admin import prepare_store
 from fairlead.fleet.bus.nats_bus import tls_context
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.enrolment.enrolling import BusAccess
-from fairlead.fleet.enrolment.roster import Roster, write_own
+from fairlead.fleet.enrolment.roster import Roster
 from fairlead.fleet.protocol.permissions import Member, render_accounts
+from fairlead.store.database.folder import write_own
 
 __all__ = [
     "ACCOUNTS_FILE",

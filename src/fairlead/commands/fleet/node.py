@@ -142,7 +142,9 @@ async def _connected(arguments: argparse.Namespace, service: Service) -> AsyncIt
     bus = NatsBus(membership.servers, key, tls_context(membership.authority or None), name=name)
     bus.start()
     print(f"  fleet   {membership.gateway} knows this machine as {name}", flush=True)
-    lease = NodeLease(bus.bucket("lease"), key.id, place_of(arguments.data))
+    lease = NodeLease(
+        bus.bucket("lease"), key.id, place_of(arguments.data), kept=arguments.data / "lease.json"
+    )
     drained = DrainedNode(service, arguments.drain_seconds)
 
     def open_this_node() -> AbstractAsyncContextManager[Node]:

@@ -17,6 +17,7 @@ from fairlead.server.access.local_socket import short_path
 
 if TYPE_CHECKING:
     from fairlead.fleet.workers.front import Front
+    from fairlead.server.service import Service
 
 __all__ = ["Workers", "run_worker", "worker_count", "workers_of"]
 
@@ -45,7 +46,7 @@ class Workers:
         self.front: Front = Front(self._broker, count, more)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, service: Service) -> AsyncIterator[None]:
         """Run the workers, and wait until their sessions are listed."""
         from fairlead.fleet.bus.socket_bus import SocketBroker
         from fairlead.fleet.workers.worker import FOLDER
@@ -58,7 +59,7 @@ class Workers:
             broker = SocketBroker(Path(short, SOCKET), self._broker)
             await broker.start()
             try:
-                async with self.front.running(), processes.running():
+                async with self.front.running(service), processes.running():
                     await self.front.all_here()
                     yield
             finally:

@@ -90,9 +90,9 @@ def _is_good(files: BusCertificates, names: Sequence[str]) -> bool:
         return False
     certificate = x509.load_pem_x509_certificate(files.certificate.read_bytes())
     left = certificate.not_valid_after_utc - datetime.datetime.now(datetime.UTC)
-    found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     wanted = {_general_name(each) for each in names}
-    return left > datetime.timedelta(days=RENEW_DAYS) and wanted == set(found)
+    return left > datetime.timedelta(days=RENEW_DAYS) and wanted == set(alternative)
 
 
 def _builder(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from fairlead.fleet.bus.bus import (
     BusUnavailable,
@@ -21,9 +21,12 @@ from fairlead.fleet.bus.bus import (
     NoListener,
     Record,
 )
-from fairlead.fleet.protocol.subjects import matches
+from fairlead.fleet.protocol.subjects import is_pattern, matches
 
 __all__ = ["MemoryBroker", "MemoryBus"]
+
+SUBJECTS = 4_096
+"""Subjects whose subscriptions with wildcards are remembered."""
 
 Tamper = Callable[[Message], list[Message]]
 
@@ -34,7 +37,13 @@ class MemoryBroker:
     def __init__(self) -> None:
         self.tamper: Tamper | None = None
         """Turns each message into those that are delivered."""
-        self._subscriptions: list[_MemorySubscription] = []
+        self._exact: dict[str, list[_MemorySubscription]] = {}
+        """Subject -> the subscriptions to this subject alone: a followed session has one, and a
+        request has one for its answer."""
+        self._patterns: list[_MemorySubscription] = []
+        """The subscriptions with wildcards, which are few."""
+        self._matching: dict[str, list[_MemorySubscription]] = {}
+        """Subject -> those of them that match; found again when one is added or removed."""
         self._buckets: dict[str, MemoryBucket] = {}
         self._streams: dict[str, MemoryStream] = {}
         self._inboxes = itertools.count(1)
@@ -53,12 +62,31 @@ class MemoryBroker:
 
     def add(self, subscription: _MemorySubscription) -> None:
         """Deliver to this subscription from now on."""
-        self._subscriptions.append(subscription)
+        if is_pattern(subscription.pattern):
+            self._patterns.append(subscription)
+            self._matching.clear()
+        else:
+            self._exact.setdefault(subscription.pattern, []).append(subscription)
 
     def remove(self, subscription: _MemorySubscription) -> None:
         """Deliver nothing more to this subscription."""
-        if subscription in self._subscriptions:
-            self._subscriptions.remove(subscription)
+        if subscription in self._patterns:
+            self._patterns.remove(subscription)
+            self._matching.clear()
+        elif subscription in (same := self._exact.get(subscription.pattern, [])):
+            same.remove(subscription)
+            if not same:
+                del self._exact[subscription.pattern]
+
+    def _receivers(self, subject: str) -> Iterator[_MemorySubscription]:
+        yield from self._exact.get(subject, ())
+        matching = self._matching.get(subject)
+        if matching is None:
+            if len(self._matching) >= SUBJECTS:
+                self._matching.clear()
+            matching = [each for each in self._patterns if matches(each.pattern, subject)]
+            self._matching[subject] = matching
+        yield from matching
 
     def new_inbox(self) -> str:
         """A subject for the answer to one request."""
@@ -66,15 +94,16 @@ class MemoryBroker:
 
     def has_listener(self, subject: str) -> bool:
         """Whether a message would reach a connection."""
-        return any(each.receives(subject) for each in self._subscriptions)
+        return any(each.is_open for each in self._receivers(subject))
 
     def deliver(self, message: Message) -> None:
         """Hand a message to every subscription that matches, when the event loop is next free."""
         messages = [message] if self.tamper is None else self.tamper(message)
+        call_soon = asyncio.get_running_loop().call_soon
         for each in messages:
-            for subscription in self._subscriptions:
-                if subscription.receives(each.subject):
-                    asyncio.get_running_loop().call_soon(subscription.hand_over, each)
+            for subscription in self._receivers(each.subject):
+                if subscription.is_open:
+                    call_soon(subscription.hand_over, each)
 
 
 class _MemorySubscription:
@@ -85,15 +114,17 @@ class _MemorySubscription:
     ) -> None:
         self._bus = bus
         self._broker = broker
-        self._pattern = pattern
+        self.pattern = pattern
         self._handler = handler
         self._open = True
 
-    def receives(self, subject: str) -> bool:
-        return self._open and self._bus.connected and matches(self._pattern, subject)
+    @property
+    def is_open(self) -> bool:
+        """Whether messages can arrive now."""
+        return self._open and self._bus.connected
 
     def hand_over(self, message: Message) -> None:
-        if self._open and self._bus.connected:
+        if self.is_open:
             self._handler(message)
 
     async def close(self) -> None:

@@ -27,9 +27,16 @@ LEASE_S = 15
 
 LOG_DAYS = 14
 
-AGES_S = {"clients": 60 * 86_400}
+AGES_S = {"clients": 60 * 86_400, "uploads": 3_600}
 """How long a key stays in a bucket after it was written; other keys stay for ever. A client that was
-unused for this time is forgotten by its machines too."""
+unused for 60 days is forgotten by its machines too."""
+
+MOST_KEYS = {"uploads": 1024}
+"""Most keys of a bucket, each with at most `VALUE_BYTES`; above that, writing fails. Other buckets have
+no limit. Not a limit in bytes: JetStream reserves those, and counts the log a second time when a
+gateway starts and states its configuration again."""
+
+VALUE_BYTES = 256 * 1024
 
 ANSWER_S = 5.0
 READY_S = 60.0
@@ -81,7 +88,8 @@ def _configs(replicas: int, log_bytes: int, lease_s: int) -> list[dict[str, Any]
             "deny_delete": True,
             "duplicate_window": lease_s * NANO,
             "max_age": (lease_s if name == "lease" else AGES_S.get(name, 0)) * NANO,
-            "max_msg_size": 256 * 1024,
+            "max_msg_size": VALUE_BYTES,
+            "max_msgs": MOST_KEYS.get(name, -1),
             "republish": {"src": f"$KV.{name}.>", "dest": f"fl.kv.{name}.>"},
         }
         for name in BUCKETS

@@ -59,6 +59,8 @@ class LinkSubscription:
         self._link = link
         self._handler = handler
         self.current: ClientSubscription | None = None
+        self.client: Client | None = None
+        """The connection that `current` belongs to, which may have ended."""
 
     async def deliver(self, message: Msg) -> None:
         """Hand a message over, unless this was closed."""
@@ -273,15 +275,22 @@ class NatsLink:
                 if not client.is_connected:
                     raise ConnectionError("the server did not answer as expected")
                 await client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
-                for subscription in list(self.subscriptions):
-                    await self._attach(client, subscription)
-                await client.flush()
+                await self._attach_all(client)
             self._client, self._transport, self.problem = client, transport, ""
             self._connected_at = time.monotonic()
             self._changed()
             await self._watch(client, transport, ended)
         finally:
             self._let_go(client, transport)
+
+    async def _attach_all(self, client: Client) -> None:
+        """Subscribe to everything, also to what is added meanwhile: until the client is the present
+        one, `subscribe` leaves that to this. Nothing may be awaited after the last look."""
+        await client.flush()
+        while missing := [each for each in self.subscriptions if each.client is not client]:
+            for subscription in missing:
+                await self._attach(client, subscription)
+            await client.flush()
 
     async def _watch(self, client: Client, transport: BusTransport, ended: asyncio.Event) -> None:
         """Return when the connection has ended, or when the server is silent."""
@@ -337,6 +346,7 @@ class NatsLink:
             log.debug("bus: a connection did not close cleanly: %r", problem)
 
     async def _attach(self, client: Client, subscription: LinkSubscription) -> None:
+        subscription.client = client
         subscription.current = await client.subscribe(subscription.subject, cb=subscription.deliver)
 
     async def _on_answer(self, message: Msg) -> None:

@@ -243,7 +243,7 @@ class NatsServer:
         except OSError:
             lines = []
         errors = [line for line in lines if "[FTL]" in line or "[ERR]" in line]
-        found = subprocess.run(
+        check = subprocess.run(
             [self._program, "-t", "-c", str(self._config)],
             env={KEY_VARIABLE: "0" * 64},
             capture_output=True,
@@ -251,7 +251,7 @@ class NatsServer:
             timeout=START_S,
             check=False,
         )
-        problem = found.stderr.strip() if found.returncode else ""
+        problem = check.stderr.strip() if check.returncode else ""
         return problem or (errors or lines or ["it said nothing"])[-1]
 
 

@@ -48,7 +48,7 @@ class NatsBucket:
 
     async def entries(self, prefix: str = "") -> list[Entry]:
         subject = f"$KV.{self._name}.{f'{prefix}.>' if prefix else '>'}"
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         after = 0
         while True:
             page, after, is_complete = await _read_page(
@@ -56,9 +56,9 @@ class NatsBucket:
             )
             for message in page:
                 entry = self._entry(message)
-                found[entry.key] = entry
+                entries[entry.key] = entry
             if is_complete:
-                return [entry for entry in found.values() if entry.value is not None]
+                return [entry for entry in entries.values() if entry.value is not None]
 
     async def put(self, key: str, value: bytes) -> int:
         return await _append(self._link, self._subject(key), value, {})
@@ -122,15 +122,15 @@ class NatsStream:
         return None if message is None else _record(message)
 
     async def read(self, subject: str, after: int = 0, count: int = 100) -> list[Record]:
-        found: list[Record] = []
-        while len(found) < count:
+        records: list[Record] = []
+        while len(records) < count:
             page, after, is_complete = await _read_page(
-                self._link, self._name, subject, after, count - len(found)
+                self._link, self._name, subject, after, count - len(records)
             )
-            found += [_record(message) for message in page]
+            records += [_record(message) for message in page]
             if is_complete:
                 break
-        return found
+        return records
 
 
 def _record(message: Msg) -> Record:

@@ -56,10 +56,10 @@ async def version_of(program: str) -> tuple[int, ...]:
         child.kill()
         await child.wait()
         raise UsageError(f"{program!r} does not print its version.") from None
-    found = re.search(rb"v(\d+)\.(\d+)\.(\d+)", output)
-    if found is None:
+    match = re.search(rb"v(\d+)\.(\d+)\.(\d+)", output)
+    if match is None:
         raise UsageError(f"{program!r} is no nats-server: it prints no version.")
-    return tuple(int(number) for number in found.groups())
+    return tuple(int(number) for number in match.groups())
 
 
 def _in_wheel() -> str | None:

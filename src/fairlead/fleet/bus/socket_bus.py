@@ -66,16 +66,28 @@ class _Frames:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._unwritten: list[bytes] = []
+        self._unwritten_bytes = 0
 
     @property
     def full(self) -> bool:
         """Whether the other side has too much to read already."""
-        return self._writer.transport.get_write_buffer_size() > PENDING_BYTES
+        buffered = self._writer.transport.get_write_buffer_size()
+        return buffered + self._unwritten_bytes > PENDING_BYTES
 
     def send(self, frame: tuple[Any, ...]) -> None:
-        """Write a frame, without waiting."""
+        """Write a frame, without waiting; all frames of one moment are written together."""
         content = _encode(frame)
-        self._writer.write(len(content).to_bytes(4, "big") + content)
+        if not self._unwritten:  # Each write is a system call, and wakes the other process.
+            asyncio.get_running_loop().call_soon(self._write)
+        self._unwritten += (len(content).to_bytes(4, "big"), content)
+        self._unwritten_bytes += 4 + len(content)
+
+    def _write(self) -> None:
+        parts, self._unwritten = self._unwritten, []
+        self._unwritten_bytes = 0
+        if parts:
+            self._writer.write(b"".join(parts))
 
     async def next(self) -> list[Any] | None:
         """The next frame; None at the end of the connection."""
@@ -90,6 +102,7 @@ class _Frames:
 
     async def close(self) -> None:
         """Close the connection, after what was written."""
+        self._write()
         self._writer.close()
         try:
             async with asyncio.timeout(CLOSE_S):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -23,6 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairlead.fleet.bus.bus import Bucket, BusError, Conflict, Entry
+from fairlead.fleet.bus.bus_refusals import refused_without_bus
 from fairlead.fleet.bus.nkey import NodeKey, id_of, is_public_key
 from fairlead.fleet.enrolment.join_link import join_number
 from fairlead.fleet.enrolment.roster import (
@@ -44,6 +45,8 @@ INVITATION_S = 600.0
 WAIT_S = 600.0
 MOST_WAITING = 10
 NAME_CHARS = 60
+
+UNAVAILABLE = "No machine can join or be removed now: {problem} Try again."
 
 CODE_KIND = "fleet"
 WAITING = "machine"
@@ -174,7 +177,7 @@ class Enrolment:
             expires=self._clock() + WAIT_S,
             signer=signer,
         )
-        with _available():
+        with refused_without_bus(UNAVAILABLE):
             await self._bucket.put(f"{WAITING}.{waiting.id}", msgspec.json.encode(waiting))
         await self._audit(_action(waiting, "asked"), _details(waiting), None)
         return waiting, ticket
@@ -186,18 +189,18 @@ class Enrolment:
     async def admission(self, ticket: str) -> Admission:
         """The answer for a machine with this ticket."""
         digest = hash_token(ticket)
-        found = next((each for each, _ in await self._all() if each.ticket == digest), None)
-        if found is None:
+        request = next((each for each, _ in await self._all() if each.ticket == digest), None)
+        if request is None:
             raise Refusal("not_authenticated", "This request to join has expired. Join again.")
-        if found.state != "allowed":
-            state = "refused" if found.state == "refused" else "waiting"
-            return Admission(state=state, node=found.id)
+        if request.state != "allowed":
+            state = "refused" if request.state == "refused" else "waiting"
+            return Admission(state=state, node=request.id)
         return Admission(
             state="allowed",
-            node=found.id,
+            node=request.id,
             servers=self._access.servers,
             authority=self._access.authority,
-            root=self._access.root if found.signer else "",
+            root=self._access.root if request.signer else "",
         )
 
     async def answer(self, node_id: str, owner: str | None, *, allow: bool) -> Waiting:
@@ -211,7 +214,7 @@ class Enrolment:
         state = "allowed" if allow else "refused"
         claimed = msgspec.json.encode(replace(found, state="answering"))
         value = msgspec.json.encode(replace(found, state=state))
-        with _available():
+        with refused_without_bus(UNAVAILABLE):
             try:
                 # The machine asks for its admission meanwhile, and must still find its request.
                 revision = await self._bucket.update(entry.key, claimed, entry.revision)
@@ -249,7 +252,7 @@ class Enrolment:
     async def remove(self, name: str, owner: str | None) -> EnrolledNode | EnrolledGateway:
         """Cut a machine off at once. Its own data and sessions stay as they are."""
         found = self.roster.find(name)
-        with _available():
+        with refused_without_bus(UNAVAILABLE):
             await self._members.change(lambda content: without(content, found.id))
             if isinstance(found, EnrolledNode):
                 await self._announce(found, False)
@@ -258,31 +261,18 @@ class Enrolment:
         return found
 
     async def _all(self) -> list[tuple[Waiting, Entry]]:
-        with _available():
+        with refused_without_bus(UNAVAILABLE):
             entries = await self._bucket.entries(WAITING)
-        found: list[tuple[Waiting, Entry]] = []
+        requests: list[tuple[Waiting, Entry]] = []
         for entry in sorted(entries, key=lambda each: each.revision):
             with contextlib.suppress(msgspec.DecodeError):
                 waiting = msgspec.json.decode(entry.value or b"", type=Waiting)
                 if waiting.expires > self._clock():
-                    found.append((waiting, entry))
+                    requests.append((waiting, entry))
                     continue
                 with contextlib.suppress(BusError):
                     await self._bucket.delete(entry.key)
-        return found
-
-
-@contextlib.contextmanager
-def _available() -> Iterator[None]:
-    """Turns failures of the bus into a refusal; `Conflict` passes."""
-    try:
-        yield
-    except Conflict:
-        raise
-    except BusError as problem:
-        raise Refusal(
-            "unavailable", f"No machine can join or be removed now: {problem} Try again."
-        ) from problem
+        return requests
 
 
 def _action(waiting: Waiting, state: str) -> str:

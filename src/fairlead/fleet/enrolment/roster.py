@@ -6,7 +6,6 @@ list, and the gateway that makes it signs the whole list (`SharedRoster`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from fairlead.errors import UsageError
 from fairlead.fleet.bus.nkey import NodeKey, is_signed
 from fairlead.fleet.bus.server_config import Members
 from fairlead.fleet.protocol.permissions import Member
-from fairlead.store.database.folder import own_file
+from fairlead.store.database.folder import write_own
 
 __all__ = [
     "EnrolledGateway",
@@ -29,7 +28,6 @@ __all__ = [
     "with_gateway",
     "with_node",
     "without",
-    "write_own",
 ]
 
 
@@ -131,15 +129,15 @@ class Roster:
         """The machine or gateway with this id or name; raises `UsageError`."""
         everyone: list[EnrolledNode | EnrolledGateway] = [*self.content.nodes]
         everyone += self.content.gateways
-        found = [each for each in everyone if name in (each.id, each.name)]
-        if not found:
+        matches = [each for each in everyone if name in (each.id, each.name)]
+        if not matches:
             raise UsageError(
                 f"No machine {name!r} is in the fleet. `fairlead fleet list` names all."
             )
-        if len(found) > 1:
-            ids = " and ".join(sorted(node.id for node in found))
+        if len(matches) > 1:
+            ids = " and ".join(sorted(node.id for node in matches))
             raise UsageError(f"Several machines are named {name!r}. Use the id: {ids}.")
-        return found[0]
+        return matches[0]
 
     def members(self, admin: str, gateways: tuple[Member, ...]) -> Members:
         """Everyone who may connect to the bus."""
@@ -156,19 +154,6 @@ class Roster:
         """Replace the list."""
         write_own(self._path, msgspec.json.encode(content))
         self.content = content
-
-
-def write_own(path: Path, content: bytes) -> None:
-    """Replace a file that only the user can read."""
-    draft = path.with_suffix(".new")
-    handle = own_file(draft)
-    try:
-        os.ftruncate(handle, 0)
-        os.write(handle, content)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    os.replace(draft, path)
 
 
 def with_node(content: SignedList, node: EnrolledNode) -> SignedList:

@@ -22,6 +22,7 @@ from fairlead.server.protocol.lobby_rows import (
     NodeRow,
     ServerInfo,
 )
+from fairlead.server.refusal import Refusal
 from fairlead.server.view.lobby import Lobby
 
 __all__ = ["AWAY_S", "Directory", "NodeEntry"]
@@ -32,6 +33,11 @@ AWAY_S = 3.0
 
 GONE_S = 7 * 86_400.0
 """A node that has been away for this time is shown as gone; its sessions stay listed."""
+
+NOT_LISTED = (
+    "This gateway has just started and has not read the list of its machines yet, so nothing was "
+    "done. Try again in a moment."
+)
 
 DISK_STEP = 256 * 1024 * 1024
 """The precision of the free space that clients see."""
@@ -84,6 +90,9 @@ class Directory:
         self._ticks = ticks
         self._started = ticks()
         self._nodes: dict[str, NodeEntry] = {}
+        self.is_listed = False
+        """Whether the list of machines was read since the start. In a cluster that elects a leader,
+        a gateway is ready before it can be."""
         self._owners: dict[str, tuple[str, str]] = {}
         """Name at the gateway -> node and session."""
         self.on_moved: Callable[[str, str, str], None] = lambda name, node, session: None
@@ -119,6 +128,11 @@ class Directory:
             f"The machine {entry.name} is away, so nothing was done. "
             "Try again when it is connected."
         )
+
+    def label(self, node: str) -> str:
+        """A machine as the beginning of a sentence."""
+        entry = self._nodes.get(node)
+        return f"The machine {node if entry is None else entry.name}"
 
     def enroll(self, node: str, name: str) -> NodeEntry:
         """List a machine, whether it is here or not."""
@@ -182,13 +196,36 @@ class Directory:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the sessions of all machines are known. A gateway that has just started hears the
-        machines first; until then nobody can say that a session does not exist."""
+        """Whether waiting for the sessions of more machines is of no use. A gateway that has just
+        started hears the machines first; until then nobody can say that a session does not exist."""
+        if not self.is_listed:
+            return False
         if self._ticks() - self._started <= AWAY_S and not all(
             node.here for node in self._nodes.values()
         ):
             return False
         return all(node.lobby.is_known for node in self._nodes.values() if node.here)
+
+    def not_found(self, name: str) -> Refusal:
+        """Says that nobody has a session, or that a machine may have it that cannot be asked."""
+        if not self.is_listed:
+            return Refusal("unavailable", NOT_LISTED)
+        unheard = [entry.name for entry in self._nodes.values() if not entry.lobby.is_known]
+        if not unheard:
+            return Refusal("not_found", f"Session {name!r:.200} not found.")
+        text = f"No machine that is connected has the session {name!r:.200}. "
+        return Refusal(
+            "unavailable",
+            f"{text}It may be on {', '.join(unheard)}, which this gateway has not reached yet. "
+            "Try again when that machine is connected.",
+        )
+
+    def owner_of(self, name: str) -> tuple[str, str]:
+        """The node of a session and its id there; raises a `Refusal`."""
+        found = self.owner(name)
+        if found is None:
+            raise self.not_found(name)
+        return found
 
     def owner(self, name: str) -> tuple[str, str] | None:
         """The node of a session and its id there."""
@@ -231,11 +268,11 @@ class Directory:
                 self._put_session(entry, row)
             return
         for session in changed:
-            found = entry.lobby.row(session)
-            if found is None:
+            current = entry.lobby.row(session)
+            if current is None:
                 self._remove_session(entry, session)
             else:
-                self._put_session(entry, found)
+                self._put_session(entry, current)
 
     def _put_session(self, entry: NodeEntry, row: ListedSession) -> None:
         name = name_of(entry.id, row.id, row.source)
@@ -281,12 +318,12 @@ class Directory:
                 self._put_request(entry, row, shown)
             return
         for row_id in changed:
-            found = entry.lobby.request(row_id)
-            if found is None:
+            current = entry.lobby.request(row_id)
+            if current is None:
                 shown.discard(row_id)
                 self._lobby.remove("inbox", row_id)
             else:
-                self._put_request(entry, found, shown)
+                self._put_request(entry, current, shown)
 
     def _put_request(self, entry: NodeEntry, row: InboxRow, shown: set[str]) -> None:
         shown.add(row.id)

@@ -19,11 +19,11 @@ import msgspec
 from fairlead.fleet.bus.bus import Bucket, BusError, Conflict
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.highest_intents import HighestIntents, client_token
+from fairlead.fleet.gateway.http.uploads import GatewayUploads
 from fairlead.fleet.gateway.intent_routes import Routed, merged_result, routed, sparse
 from fairlead.fleet.gateway.mirrors import Mirrors
 from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.gateway.present_devices import PresentDevices
-from fairlead.fleet.gateway.uploads import GatewayUploads
 from fairlead.fleet.protocol.envelopes import DoAsk, LastIntentAsk
 from fairlead.server.access.roles import require
 from fairlead.server.hub.hub import Hub
@@ -39,6 +39,12 @@ __all__ = ["FleetDocuments", "joined", "note_started"]
 log = logging.getLogger("fairlead.fleet")
 
 NO_MACHINE = "No machine is connected that could do this. Start one, or try again later."
+
+NO_ANSWER = "does not answer now, so this session cannot be shown. Try again in a moment."
+
+NO_COPY = (
+    "is away, and there is no copy of this session. It can be read when the machine is connected."
+)
 
 Replica = Callable[[str, str, str], Awaitable[bool]]
 """Offers the copy of a session of a node that is away, under a name; False if there is none."""
@@ -80,26 +86,27 @@ class FleetDocuments:
     # Documents
 
     async def open(self, document: str, device: Device | None = None) -> bool:
-        """Make a document available to the hub; False if there is none."""
+        """Make a document available to the hub; False or a `Refusal` if there is none."""
         if document == LOBBY:
             return True
         await self._wait_for((document,))
-        owner = self._directory.owner(document)
-        if owner is None:
-            return False
-        node, session = owner
+        node, session = self._directory.owner_of(document)
         until = time.monotonic() + SETTLE_S
         while self._directory.is_here(node):
             if await self._mirrors.follow(node, session, document):
                 return True
             # The machine may have been killed a moment ago: that is no reason to say that its
             # sessions do not exist. It is soon back, or known to be away.
-            if self._directory.owner(document) is None or time.monotonic() > until:
+            if self._directory.owner(document) is None:
                 return False
+            if time.monotonic() > until:
+                raise Refusal("unavailable", f"{self._directory.label(node)} {NO_ANSWER}")
             await asyncio.sleep(SETTLE_CHECK_S)
         if self.hub.has(document):
             return True  # The mirror shows what was last heard of the machine.
-        return self.replica is not None and await self.replica(node, session, document)
+        if self.replica is not None and await self.replica(node, session, document):
+            return True
+        raise Refusal("unavailable", f"{self._directory.label(node)} {NO_COPY}")
 
     async def _wait_for(self, sessions: Iterable[str]) -> None:
         """Wait for sessions that a gateway cannot know yet, because it has just started."""
@@ -138,7 +145,7 @@ class FleetDocuments:
                 return IntentResult(n=n, ok=True, result=await self._revoke(intent.device))
             await self._wait_for(_sessions_of(intent))
             here = self._directory.here()
-            parts = routed(intent, node, self._directory.owner, here)
+            parts = routed(intent, node, self._directory.owner_of, here)
             if parts is None:
                 chosen = await self._place(device, client, n, intent)
                 parts = [Routed(chosen, intent, {})]

@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.fleet.bus.bus import Bus
+from fairlead.fleet.gateway.bridge_documents import RemoteBridgeDocuments
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.documents import FleetDocuments
 from fairlead.fleet.gateway.highest_intents import HighestIntents
-from fairlead.fleet.gateway.http_routes import FleetApi
+from fairlead.fleet.gateway.http.http_routes import FleetApi
+from fairlead.fleet.gateway.http.uploads import GatewayUploads
 from fairlead.fleet.gateway.joining_devices import FleetCodes, FleetJoining
 from fairlead.fleet.gateway.metrics import FleetMetrics, IntentMetrics
 from fairlead.fleet.gateway.mirrors import Mirrors
@@ -33,14 +35,15 @@ from fairlead.fleet.gateway.moving.move_routes import MoveRoutes
 from fairlead.fleet.gateway.moving.moves import Moves
 from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.gateway.nodes_watch import NodesWatch
+from fairlead.fleet.gateway.notices.assembly import open_notices
 from fairlead.fleet.gateway.people import FleetPeople, device_secret
 from fairlead.fleet.gateway.present_devices import PresentDevices
 from fairlead.fleet.gateway.replica_documents import ReplicaDocuments
 from fairlead.fleet.gateway.replica_log import CopyReader, StreamCopies
 from fairlead.fleet.gateway.terminals import FleetTerminals
-from fairlead.fleet.gateway.uploads import GatewayUploads
 from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.devices import DeviceRegistry
+from fairlead.server.bridge.bridge import Bridge
 from fairlead.server.http.device_routes import DeviceRoutes
 from fairlead.server.http.pair_routes import PairRoutes
 from fairlead.server.http.probe_routes import ProbeRoutes
@@ -96,11 +99,13 @@ async def open_gateway(
     limits: Limits | None = None,
     routes: tuple[Route, ...] = (),
     archive: Path | None = None,
+    push_to_loopback: bool = False,
 ) -> AsyncIterator[Gateway]:
-    """Assemble a gateway; `data` is a folder for uploads. Without an id it gets a random one.
+    """Assemble a gateway; `data` is a folder for uploads and notices. Without an id it gets a random one.
 
     `archive` is a folder for logs that are kept for longer than on the bus.
     `routes` are further routes of the HTTP API, which this gateway handles by itself.
+    `push_to_loopback` is for tests: it allows a push service on this machine.
     """
     address, limits = address or Address(), limits or Limits()
     gateway_id = gateway_id or uuid.uuid4().hex[:12]
@@ -128,7 +133,9 @@ async def open_gateway(
             joining=FleetJoining(bus, people, limits),
         )
         stack.push_async_callback(devices.revocations.close)
-        uploads = GatewayUploads(Uploads(data / "uploads", limits), client)
+        uploads = GatewayUploads(
+            Uploads(data / "uploads", limits), client, bus.bucket("uploads"), presence.gateways
+        )
         revoke = _revoking(devices, presence)
         highest = HighestIntents(bus.bucket("clients"))
         documents = FleetDocuments(
@@ -170,6 +177,21 @@ async def open_gateway(
             agent="fleet",
             terminals=terminals.open,
         )
+        notice_routes = await stack.enter_async_context(
+            open_notices(
+                bus,
+                data,
+                gateway=gateway_id,
+                devices=devices,
+                documents=documents,
+                client=client,
+                directory=directory,
+                hub=hub,
+                limits=limits,
+                base_url=base_url_of(address, port),
+                loopback=push_to_loopback,
+            )
+        )
         metrics = FleetMetrics(bus, directory, lobby, mirrors, intents)
         api = FleetApi(
             devices,
@@ -191,6 +213,7 @@ async def open_gateway(
                 ).routes,
                 *ProbeRoutes(keys, limits).routes,
                 *MoveRoutes(moves).routes,
+                *notice_routes,
                 *routes,
             ),
         )
@@ -210,7 +233,12 @@ async def open_gateway(
             limits,
             api=api,
             sockets=sockets,
-            bridge=None,
+            bridge=Bridge(
+                RemoteBridgeDocuments(documents, lobby, directory, client),
+                devices,
+                connections,
+                limits,
+            ).serve,
             access=devices.access,
         )
         yield Gateway(

@@ -21,7 +21,8 @@ from fairlead.server.refusal import Refusal
 
 __all__ = ["Routed", "merged_result", "routed", "sparse", "terminal_owner"]
 
-Owner = Callable[[str], tuple[str, str] | None]
+Owner = Callable[[str], tuple[str, str]]
+"""The machine of a session and its id there; raises a `Refusal`."""
 
 
 class Routed(Struct, frozen=True):
@@ -49,7 +50,7 @@ def routed(intent: BaseIntent, node: str, owner: Owner, here: list[str]) -> list
     if "sessions" in fields:
         return _divided(intent, getattr(intent, "sessions"), owner)  # noqa: B009
     session = str(getattr(intent, "session", ""))
-    machine, own = _owner(owner, session)
+    machine, own = owner(session)
     if own != session:
         intent = structs.replace(intent, session=own)
     return [Routed(machine, intent, {own: session})]
@@ -57,28 +58,21 @@ def routed(intent: BaseIntent, node: str, owner: Owner, here: list[str]) -> list
 
 def terminal_owner(name: str) -> tuple[str, str]:
     """The machine of a terminal, and its id there."""
-    found = split_name(name)
-    if found is None:
+    parts = split_name(name)
+    if parts is None:
         raise Refusal("not_found", "This terminal was closed.")
-    return found
+    return parts
 
 
 def _divided(intent: BaseIntent, sessions: tuple[str, ...], owner: Owner) -> list[Routed]:
     parts: dict[str, dict[str, str]] = {}
     for session in sessions:
-        node, own = _owner(owner, session)
+        node, own = owner(session)
         parts.setdefault(node, {})[own] = session
     return [
         Routed(node, structs.replace(intent, sessions=tuple(names)), names)
         for node, names in parts.items()
     ]
-
-
-def _owner(owner: Owner, session: str) -> tuple[str, str]:
-    found = owner(session)
-    if found is None:
-        raise Refusal("not_found", f"Session {session!r:.200} not found.")
-    return found
 
 
 def sparse(intent: BaseIntent) -> bytes:

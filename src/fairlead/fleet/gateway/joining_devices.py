@@ -11,12 +11,13 @@ import contextlib
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
 
 from fairlead.fleet.bus.bus import Bus, BusError, Conflict, Entry
+from fairlead.fleet.bus.bus_refusals import refused_without_bus
 from fairlead.server.access.joining import AuditStore, Joiner
 from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
@@ -122,7 +123,7 @@ class FleetJoining:
             number=f"{secrets.randbelow(10_000):04}",
             expires=self._clock() + self._limits.join_s,
         )
-        with _available():
+        with refused_without_bus(UNAVAILABLE):
             await self._bucket.create(f"join.{device.id}", msgspec.json.encode(waiting))
         joiner = self._joiner(waiting)
         await self._write("join_asked", joiner, None)
@@ -130,10 +131,10 @@ class FleetJoining:
 
     async def waiting(self) -> tuple[Joiner, ...]:
         """The waiting devices, the oldest first."""
-        found = sorted(
+        entries = sorted(
             (each for each, _ in await self._entries()), key=lambda each: each.device.created
         )
-        return tuple(self._joiner(each) for each in found)
+        return tuple(self._joiner(each) for each in entries)
 
     async def with_token(self, token_hash: str) -> Joiner | None:
         """The waiting device with this token."""
@@ -145,7 +146,7 @@ class FleetJoining:
         for waiting, entry in await self._entries():
             if waiting.device.id != device:
                 continue
-            with _available():
+            with refused_without_bus(UNAVAILABLE):
                 try:
                     await self._bucket.update(entry.key, USED, entry.revision)
                 except Conflict:
@@ -157,19 +158,19 @@ class FleetJoining:
         return None
 
     async def _entries(self) -> list[tuple[_Waiting, Entry]]:
-        with _available():
+        with refused_without_bus(UNAVAILABLE):
             entries = await self._bucket.entries("join")
-        found: list[tuple[_Waiting, Entry]] = []
+        unexpired: list[tuple[_Waiting, Entry]] = []
         for entry in entries:
             try:
                 waiting = msgspec.json.decode(entry.value or b"", type=_Waiting)
             except msgspec.DecodeError:
                 continue
             if waiting.expires > self._clock():
-                found.append((waiting, entry))
+                unexpired.append((waiting, entry))
             else:
                 await self._expire(waiting, entry)
-        return found
+        return unexpired
 
     async def _expire(self, waiting: _Waiting, entry: Entry) -> None:
         with contextlib.suppress(BusError):
@@ -196,14 +197,3 @@ class FleetJoining:
         }
         record = AuditRecord(at=self._clock(), action=action, device=owner, details=details)
         await self._audit.record_audit(record)
-
-
-@contextlib.contextmanager
-def _available() -> Iterator[None]:
-    """Turns failures of the bus into a refusal; `Conflict` passes."""
-    try:
-        yield
-    except Conflict:
-        raise
-    except BusError as problem:
-        raise Refusal("unavailable", UNAVAILABLE) from problem

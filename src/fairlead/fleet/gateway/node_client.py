@@ -29,6 +29,7 @@ from fairlead.fleet.protocol.envelopes import (
     HttpAsk,
     LastIntentAsk,
     MoveAsk,
+    NoticeAsk,
     OpenAsk,
     PageAsk,
     PageBody,
@@ -133,6 +134,11 @@ class NodeClient:
     async def drain(self, node: str, ask: DrainAsk) -> None:
         """Have a node accept no new sessions of the fleet, or accept them again."""
         payload = await self._request(subjects.ask(node, "drain"), node, encode(ask), ANSWER_S)
+        _check(decode_body(payload, Answer)[0])
+
+    async def noticed(self, node: str, ask: NoticeAsk) -> None:
+        """Tell a node that a notice is stored here."""
+        payload = await self._request(subjects.ask(node, "notice"), node, encode(ask), ANSWER_S)
         _check(decode_body(payload, Answer)[0])
 
     async def move(self, node: str, ask: MoveAsk) -> dict[str, Any]:

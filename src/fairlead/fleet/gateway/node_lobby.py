@@ -26,6 +26,8 @@ class NodeLobby:
     def __init__(self, changed: Changed) -> None:
         self._mirror: Mirror | None = None
         self._changed = changed
+        self._server = ServerInfo()
+        self._server_section: Any = None
 
     @property
     def is_known(self) -> bool:
@@ -90,7 +92,10 @@ class NodeLobby:
     def server(self) -> ServerInfo:
         """What the node says about itself."""
         value = None if self._mirror is None else self._mirror.section("server")
-        return (None if value is None else _convert(value, ServerInfo)) or ServerInfo()
+        if value is not self._server_section:  # A change makes a new value.
+            self._server_section = value
+            self._server = (None if value is None else _convert(value, ServerInfo)) or ServerInfo()
+        return self._server
 
 
 def _ids(changes: list[Change], to: str) -> set[str] | None:

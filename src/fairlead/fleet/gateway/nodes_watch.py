@@ -20,6 +20,8 @@ log = logging.getLogger("fairlead.fleet")
 
 CHECK_EVERY_S = 0.25
 READ_EVERY_S = 30.0
+FIRST_READ_EVERY_S = 0.5
+"""Until the list was read once, sessions that nobody has named are not known here."""
 
 _decode_row = msgspec.json.Decoder(ListedSession).decode
 
@@ -54,18 +56,23 @@ class NodesWatch:
     async def run(self) -> None:
         """Notice which machines fall silent, and read the list of machines from time to time."""
         loop = asyncio.get_running_loop()
-        read_at = loop.time() + READ_EVERY_S
+        read_at = loop.time() + self._pause
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
             self._directory.check()
             if loop.time() >= read_at:
-                read_at = loop.time() + READ_EVERY_S
                 with contextlib.suppress(BusError):
                     await self._read()
+                read_at = loop.time() + self._pause
+
+    @property
+    def _pause(self) -> float:
+        return READ_EVERY_S if self._directory.is_listed else FIRST_READ_EVERY_S
 
     async def _read(self) -> None:
         for entry in await self._bus.bucket("nodes").entries():
             self._on_enrolled(entry)
+        self._directory.is_listed = True
         await self._read_rows()
 
     async def _read_rows(self) -> None:

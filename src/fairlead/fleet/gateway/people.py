@@ -110,17 +110,17 @@ class FleetPeople:
 
     async def device_by_token_hash(self, token_hash: str) -> Device | None:
         """The device with this token, unless it was revoked."""
-        found = self._with_hash(token_hash)
-        if found is None:
+        device = self._with_hash(token_hash)
+        if device is None:
             with contextlib.suppress(BusError):  # It may have been paired a moment ago elsewhere.
                 await self.read()
-            found = self._with_hash(token_hash)
-        return found
+            device = self._with_hash(token_hash)
+        return device
 
     async def devices(self) -> list[Device]:
         """All devices, revoked ones too."""
-        found = [self._device(device) for device in self._people]
-        return sorted((each for each in found if each is not None), key=lambda each: each.created)
+        devices = [self._device(device) for device in self._people]
+        return sorted((each for each in devices if each is not None), key=lambda each: each.created)
 
     async def put_device(self, device: Device) -> None:
         """Store a device; a revoked one stays revoked."""
@@ -170,8 +170,8 @@ class FleetPeople:
     def _with_hash(self, token_hash: str) -> Device | None:
         for device, access in self._access.items():
             if access.token_hash == token_hash:
-                found = self._device(device)
-                return None if found is None or found.revoked is not None else found
+                known = self._device(device)
+                return None if known is None or known.revoked is not None else known
         return None
 
     def _device(self, device: str) -> Device | None:

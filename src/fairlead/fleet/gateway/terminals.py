@@ -16,7 +16,7 @@ import msgspec
 from msgspec import structs
 
 from fairlead.fleet.bus.bus import Bus, BusError, Message, Subscription
-from fairlead.fleet.gateway.intent_routes import Owner, terminal_owner
+from fairlead.fleet.gateway.intent_routes import terminal_owner
 from fairlead.fleet.gateway.node_client import NodeClient
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.envelopes import TerminalAnswer, TerminalAsk
@@ -52,6 +52,9 @@ WAITING = 256
 
 _decode = msgspec.json.Decoder(TerminalOutput | Terminals).decode
 _decode_list = msgspec.json.Decoder(Terminals | None).decode
+
+Owner = Callable[[str], "tuple[str, str] | None"]
+"""The machine of a session and its id there, or None if it is not known."""
 
 
 class FleetTerminals:

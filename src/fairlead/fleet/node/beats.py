@@ -56,6 +56,8 @@ class Beats:
         self._speaker = speaker
         self._replicated = replicated
         self.draining = False
+        self._wake = asyncio.Event()
+        bus.on_connected(lambda connected: self._wake.set() if connected else None)
 
     def beat(self) -> Beat:
         """The beat of this moment."""
@@ -89,11 +91,14 @@ class Beats:
             await self._bus.publish(subjects.beat(self._node), encode(self.beat()))
 
     async def run(self) -> None:
-        """Send beats until the task is cancelled."""
+        """Send beats until the task is cancelled; one at once when the bus is connected again."""
         while True:
+            self._wake.clear()
             await self.send()
             self._speaker.cull()
-            await asyncio.sleep(EVERY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EVERY_S):
+                    await self._wake.wait()
 
 
 def _disk(folder: Path) -> tuple[int, int]:

@@ -24,6 +24,11 @@ __all__ = ["KnownDevices"]
 READ_EVERY_S = 10.0
 """How often the whole bucket is read, because messages about it may be lost."""
 
+NOT_READ = (
+    "This machine cannot read the list of devices of its fleet now, so nothing was done. Try again "
+    "in a moment."
+)
+
 
 class KnownDevices:
     """The devices of the fleet, with their roles on this machine."""
@@ -42,12 +47,11 @@ class KnownDevices:
         """Called with the id of a device that was revoked."""
 
     async def start(self) -> None:
-        """Begin to listen."""
+        """Begin to listen. Until `run` has read the bucket, `find` reads each device by itself."""
         self._subscriptions.append(await self._bus.subscribe(f"{subjects.CUT}.*", self._on_cut))
         with contextlib.suppress(BusError):
             bucket = self._bus.bucket("people")
             self._subscriptions.append(await bucket.listen(self._on_entry))
-            await self._read()
 
     async def close(self) -> None:
         """Stop listening."""
@@ -56,23 +60,32 @@ class KnownDevices:
                 await subscription.close()
 
     async def run(self) -> None:
-        """Read the bucket from time to time."""
+        """Read the bucket now and from time to time."""
         while True:
-            await asyncio.sleep(READ_EVERY_S)
             with contextlib.suppress(BusError):
                 await self._read()
+            await asyncio.sleep(READ_EVERY_S)
 
     async def find(self, device: str) -> Device:
         """A device with the role that it has here; refuses an unknown or revoked one."""
         person = self._people.get(device)
         if person is None and _is_token(device):
-            with contextlib.suppress(BusError):
+            try:
                 entry = await self._bus.bucket("people").get(device)
-                if entry is not None:
-                    self._on_entry(entry)
-            person = self._people.get(device)
-        if person is None or person.revoked is not None or device in self._cut:
+            except BusError:
+                raise Refusal("unavailable", NOT_READ) from None
+            if entry is not None:
+                self._on_entry(entry)
+        known = self.known(device)
+        if known is None:
             raise Refusal("forbidden", "This machine does not know the device, or it was revoked.")
+        return known
+
+    def known(self, device: str) -> Device | None:
+        """A device with the role that it has here, as far as is known now; None for a revoked one."""
+        person = self._people.get(device)
+        if person is None or person.revoked is not None or device in self._cut:
+            return None
         role = person.role if may(self._most, person.role) else self._most
         return Device(
             id=person.id, name=person.name, role=role, token_hash="", created=0.0,

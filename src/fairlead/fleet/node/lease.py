@@ -4,6 +4,10 @@ A machine that was cloned, or a data folder that was copied, has the same key tw
 key on the bus that expires by itself; it is renewed three times within that time. The number of the
 write that took it is its generation: a later holder always has a higher one.
 
+A node that is started again must not wait for the bus to elect a new leader, which takes seconds in a
+cluster. So a process keeps in its data folder until when it holds the lease, and the next process with
+that folder, which is locked, holds it for the rest of that time.
+
 A process that was paused cannot know whether its lease has passed to another one meanwhile, so
 `held` is only a first check. What must never be written twice is also written with a condition: a
 session's log continues only after the record that its writer knows (N4).
@@ -12,6 +16,7 @@ session's log continues only after the record that its writer knows (N4).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
@@ -20,6 +25,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -51,6 +57,23 @@ class Holder(Struct):
     since: float = 0.0
 
 
+class KeptLease(Struct):
+    """What a process leaves for the next one with the same data folder."""
+
+    place: str
+    holder: str
+    revision: int
+    generation: int
+    until: float
+    """By a clock that runs from the start of the machine, also while it sleeps."""
+
+
+def seconds_since_boot() -> float:
+    """A steady clock that is the same for all processes and runs while the machine sleeps."""
+    clock = cast("int | None", getattr(time, "CLOCK_BOOTTIME", None))
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
 class NodeLease:
     """The lease, for one process."""
 
@@ -62,9 +85,11 @@ class NodeLease:
         *,
         lease_s: float = LEASE_S,
         renew_s: float = RENEW_S,
-        ticks: Callable[[], float] = time.monotonic,
+        ticks: Callable[[], float] = seconds_since_boot,
         clock: Callable[[], float] = time.time,
+        kept: Path | None = None,
     ) -> None:
+        """`kept` is a file of the data folder at `place`, which this process has locked."""
         self._bucket = bucket
         self._node = node
         self._lease_s = lease_s
@@ -77,6 +102,8 @@ class NodeLease:
         self._until = float("-inf")
         self.generation = 0
         """The number of this lease; 0 if it was never held."""
+        self._kept = kept
+        self._take_over()
 
     @property
     def held(self) -> bool:
@@ -97,8 +124,8 @@ class NodeLease:
                 revision = await self._bucket.update(self._node, value, entry.revision)
         except Conflict:
             raise LeaseTaken(_words(await self._present())) from None
-        self._revision = self.generation = revision
-        self._until = started + self._lease_s
+        self.generation = revision
+        self._hold(revision, started)
         return revision
 
     async def renew(self) -> None:
@@ -106,23 +133,27 @@ class NodeLease:
         started = self._ticks()
         value = msgspec.json.encode(self._holder)
         try:
-            self._revision = await self._bucket.update(self._node, value, self._revision)
+            revision = await self._bucket.update(self._node, value, self._revision)
         except Conflict:
-            self._until = float("-inf")
+            self._let_go()
             await self.acquire()  # It may only have expired.
             return
-        self._until = started + self._lease_s
+        self._hold(revision, started)
 
     async def keep(self, changed: Callable[[bool], None]) -> None:
         """Hold the lease for ever; reports when it is taken and when it is lost."""
         reported = False
         while True:
+            if self.held and not reported:  # The process before has left it.
+                reported = True
+                changed(True)
             pause = self._renew_s / 5
             try:
                 if self.held:
                     await self.renew()
                 else:
                     await self.acquire()
+                pause = self._renew_s
             except LeaseTaken as problem:
                 if reported:
                     log.error("%s", problem)
@@ -135,18 +166,52 @@ class NodeLease:
                 changed(reported)
             # Not longer than it lasts: a lease that runs out must be reported at once.
             left = self._until - self._ticks() if self.held else pause
-            await asyncio.sleep(min(self._renew_s, max(left, 0.01)))
+            await asyncio.sleep(min(pause, max(left, 0.01)))
 
     async def release(self) -> None:
         """Give the lease up, so that the next process need not wait."""
         if not self.held:
             return
-        self._until = float("-inf")
+        self._let_go()
         try:
             value = msgspec.json.encode(Holder(holder=""))
             await self._bucket.update(self._node, value, self._revision)
         except BusError as problem:
             log.debug("the lease was not given up; it expires: %s", problem)
+
+    def _hold(self, revision: int, since: float) -> None:
+        self._revision, self._until = revision, since + self._lease_s
+        if self._kept is None:
+            return
+        kept = KeptLease(
+            place=self._holder.place, holder=self._holder.holder, revision=revision,
+            generation=self.generation, until=self._until,
+        )  # fmt: skip
+        written = self._kept.with_suffix(".new")
+        with contextlib.suppress(OSError):  # Then the next process has to ask the bus.
+            written.write_bytes(msgspec.json.encode(kept))
+            os.replace(written, self._kept)
+
+    def _let_go(self) -> None:
+        """First here: what is not held must not be taken over by the next process."""
+        self._until = float("-inf")
+        if self._kept is not None:
+            with contextlib.suppress(OSError):
+                self._kept.unlink(missing_ok=True)
+
+    def _take_over(self) -> None:
+        """Hold what the process before held, for the time that it was granted."""
+        if self._kept is None:
+            return
+        try:
+            kept = msgspec.json.decode(self._kept.read_bytes(), type=KeptLease)
+        except (OSError, msgspec.DecodeError):
+            return
+        # The place names the start of the machine, so both processes mean the same clock.
+        if kept.place == self._holder.place and kept.until <= self._ticks() + self._lease_s:
+            self._holder.holder = kept.holder
+            self._revision, self.generation = kept.revision, kept.generation
+            self._until = kept.until
 
     def _check_free(self, value: bytes) -> None:
         """The lease is free for its holder, and for the same data folder on the same machine: the

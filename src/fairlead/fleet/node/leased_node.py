@@ -14,6 +14,8 @@ __all__ = ["speaking_while_leased"]
 
 log = logging.getLogger("fairlead")
 
+AGAIN_S = 1.0
+
 
 @contextlib.asynccontextmanager
 async def speaking_while_leased(
@@ -34,10 +36,15 @@ async def speaking_while_leased(
             if not held:
                 await changed.wait()
                 continue
-            async with speak():
-                while held:
-                    changed.clear()
-                    await changed.wait()
+            try:
+                async with speak():
+                    while held:
+                        changed.clear()
+                        await changed.wait()
+            except Exception:
+                # The server works on, and nobody else would notice that its node is silent.
+                log.exception("this machine cannot speak to its fleet; it tries again")
+                await asyncio.sleep(AGAIN_S)
 
     keeping = asyncio.create_task(lease.keep(note))
     running = asyncio.create_task(run())

@@ -26,6 +26,7 @@ from fairlead.fleet.node.moving.arrivals import Arrivals
 from fairlead.fleet.node.moving.departures import Departures
 from fairlead.fleet.node.moving.move_requests import MoveRequests
 from fairlead.fleet.node.moving.ownership import Ownership
+from fairlead.fleet.node.notice_relay import NoticeRelay
 from fairlead.fleet.node.requests import NodeRequests
 from fairlead.fleet.node.speaker import Speaker
 from fairlead.fleet.node.terminal_channels import TerminalChannels
@@ -120,6 +121,8 @@ async def open_node(
     )
     async with AsyncExitStack() as stack:
         stack.push_async_callback(devices.close)
+        sessions.device_elsewhere = devices.known
+        devices.on_revoked.append(service.registry.revoked)
         await devices.start()
         stack.push_async_callback(departures.close)
         stack.push_async_callback(arrivals.close)
@@ -154,6 +157,9 @@ async def open_node(
         channels = TerminalChannels(bus, node_id, service.terminals, devices)
         requests.add("terminal", channels.answer)
         stack.callback(channels.close)
+        relay = NoticeRelay(bus, node_id)
+        requests.add("notice", relay.answer)
+        await service.notices.relay_to(relay.send)
         yield node
 
 

@@ -129,14 +129,17 @@ class Speaker:
             await asyncio.sleep(PAUSE_S if sent else BUSY_S)
 
     async def _wait(self) -> None:
-        """Wait for changes; the lobby may be due earlier."""
+        """Wait for changes; the lobby, or a number without changes, may be due earlier."""
         place, sent = self._hub.position(LOBBY), self.place(LOBBY)
-        behind = place is not None and sent is not None and place[1] != sent.seq
-        rest_s = self._lobby_at + LOBBY_EVERY_S - time.monotonic() if behind else None
-        if rest_s is not None and rest_s <= 0:
+        now = time.monotonic()
+        due = self._hub.next_due()
+        if place is not None and sent is not None and place[1] != sent.seq:
+            lobby = self._lobby_at + LOBBY_EVERY_S
+            due = lobby if due is None else min(due, lobby)
+        if due is not None and due <= now:
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(rest_s):
+            async with asyncio.timeout(None if due is None else due - now):
                 await self._wake.wait()
 
     def _ready(self) -> list[str]:

@@ -30,6 +30,7 @@ __all__ = [
     "DoAsk",
     "DocumentBody",
     "DrainAsk",
+    "Envelope",
     "FollowAnswer",
     "FollowAsk",
     "Followed",
@@ -37,6 +38,8 @@ __all__ = [
     "HttpAsk",
     "LastIntentAsk",
     "MoveAsk",
+    "NoticeAsk",
+    "NoticeFrame",
     "OpenAsk",
     "PageAsk",
     "PageBody",
@@ -125,6 +128,15 @@ class Beat(Envelope, frozen=True, kw_only=True):
     """Whether the node accepts no new sessions."""
 
 
+class NoticeFrame(Envelope, frozen=True, kw_only=True):
+    """A notice of a session. The node repeats it until a gateway has taken it (`NoticeAsk`)."""
+
+    session: str
+    number: int
+    """Counts the notices of the node."""
+    notice: msgspec.Raw
+
+
 # From a gateway to a node
 
 
@@ -185,6 +197,12 @@ class DrainAsk(Envelope, frozen=True, kw_only=True):
     """Whether the node shall accept new sessions of the fleet; the answer has no body."""
 
     draining: bool = True
+
+
+class NoticeAsk(Envelope, frozen=True, kw_only=True):
+    """A gateway has stored this notice and notifies the devices; the answer has no body."""
+
+    number: int
 
 
 class LastIntentAsk(Envelope, frozen=True, kw_only=True):

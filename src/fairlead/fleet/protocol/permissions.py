@@ -19,7 +19,14 @@ from msgspec import Struct
 
 from fairlead.fleet.protocol.subjects import AUDIT_STREAM, BUCKETS, LOG_STREAM, check_token
 
-__all__ = ["ADMIN_INBOX", "Member", "gateway_lists", "node_lists", "render_accounts"]
+__all__ = [
+    "ADMIN_INBOX",
+    "GATEWAY_WRITES",
+    "Member",
+    "gateway_lists",
+    "node_lists",
+    "render_accounts",
+]
 
 STORE = "STORE"
 GATEWAYS = "GATEWAYS"
@@ -30,7 +37,8 @@ NODE_READS = ("people", "owners")
 NODE_WRITES = ("lease", "rows")
 """Buckets in which a node writes and reads the keys that begin with its id."""
 
-GATEWAY_WRITES = ("people", "access", "nodes", "owners", "clients")
+GATEWAY_WRITES = ("people", "access", "nodes", "owners", "clients", "uploads")
+"""Buckets in which gateways write."""
 
 ADMIN_INBOX = "_INBOX.admin"
 

@@ -20,18 +20,21 @@ __all__ = [
     "beat",
     "check_token",
     "do",
+    "is_pattern",
     "live",
     "lobby",
     "log",
     "matches",
+    "notices",
     "present",
+    "spent",
     "terminal",
 ]
 
-BUCKETS = ("people", "access", "nodes", "lease", "rows", "owners", "clients")
+BUCKETS = ("people", "access", "nodes", "lease", "rows", "owners", "clients", "uploads")
 """All buckets: devices and their roles; token hashes and codes, for gateways only; enrolled nodes;
 leases of nodes; the last listed row of each session; which node runs a session; the highest intent
-of each client."""
+of each client; files that were uploaded to one of several gateways."""
 
 LOG_STREAM = "log"
 """Copies of session logs, `log(node, session)`."""
@@ -62,6 +65,16 @@ def terminal(node: str, channel: str) -> str:
     return live(node, f"terminal-{channel}")
 
 
+def notices(node: str) -> str:
+    """What the users of a node's sessions are notified of, until a gateway has taken it; `*` for all."""
+    return f"fl.live.{node if node == '*' else check_token(node)}.notices"
+
+
+def spent(worker: str) -> str:
+    """A worker of a server has spent something of a budget; `*` for all workers."""
+    return f"fl.live.{worker if worker == '*' else check_token(worker)}.spent"
+
+
 def lobby(node: str) -> str:
     """Numbered changes of a node's lobby."""
     return f"fl.lobby.{check_token(node)}"
@@ -78,7 +91,8 @@ def do(node: str) -> str:
 
 
 def ask(node: str, question: str) -> str:
-    """A question to a node: `open`, `page`, `http`, `piece`, `follow`, `last`, `terminal` or `drain`."""
+    """A question to a node: `open`, `page`, `http`, `piece`, `follow`, `last`, `terminal`,
+    `notice` or `drain`; `settings` or `budgets` to a worker."""
     return f"fl.ask.{check_token(node)}.{check_token(question)}"
 
 
@@ -95,6 +109,11 @@ def log(node: str, session: str) -> str:
 def present(gateway: str) -> str:
     """A gateway's list of connected devices."""
     return f"fl.here.{check_token(gateway)}"
+
+
+def is_pattern(subject: str) -> bool:
+    """Whether a subject has wildcards."""
+    return "*" in subject or ">" in subject
 
 
 def matches(pattern: str, subject: str) -> bool:

@@ -16,6 +16,7 @@ from fairlead.fleet.bus.bus import Bus
 from fairlead.fleet.node.node import open_node
 from fairlead.fleet.protocol.envelopes import Answer, encode
 from fairlead.fleet.workers.front import worker_id
+from fairlead.fleet.workers.shared_budgets import WorkerBudgets
 from fairlead.server.service import Service, open_service
 
 __all__ = ["FOLDER", "open_worker", "worker_folder", "workers_with_sessions"]
@@ -56,4 +57,10 @@ async def open_worker(bus: Bus, data: Path, number: int, **options: Any) -> Asyn
             return encode(Answer())
 
         node.requests.add("settings", read_settings)
-        yield service
+        budgets = WorkerBudgets(bus, worker_id(number), service.budgets, node.requests)
+        sharing = asyncio.create_task(budgets.run())
+        try:
+            yield service
+        finally:
+            sharing.cancel()
+            await asyncio.wait([sharing])

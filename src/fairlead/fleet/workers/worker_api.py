@@ -15,7 +15,7 @@ from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from fairlead.fleet.gateway.merging import merged_hits, merged_usage
+from fairlead.fleet.gateway.http.merging import merged_hits, merged_usage
 from fairlead.fleet.gateway.node_client import HttpResponse, NodeClient
 from fairlead.fleet.protocol.envelopes import HttpAsk
 from fairlead.fleet.workers.worker_directory import WorkerDirectory
@@ -53,12 +53,14 @@ class WorkerApi:
         *,
         introduce: Callable[[str], Awaitable[None]],
         settings_changed: Callable[[], Awaitable[None]],
+        budgets_changed: Callable[[], Awaitable[None]],
     ) -> None:
         self._own = own
         self._directory = directory
         self._client = client
         self._introduce = introduce
         self._settings_changed = settings_changed
+        self._budgets_changed = budgets_changed
         self._merged: dict[str, Callable[[Request, Handler], Awaitable[Response]]] = {
             "GET /api/search": self._search,
             "GET /api/usage": self._usage,
@@ -71,10 +73,16 @@ class WorkerApi:
             "GET /api/budgets": self._budgets,
             "POST /api/budgets": self._change_budget,
             "POST /api/budgets/remove": self._change_budget,
+            "POST /api/mentions": self._mentions,
         }
         self.routes = tuple(
             structs.replace(route, handler=self._handler(route)) for route in own.routes
         )
+
+    @property
+    def merged(self) -> frozenset[str]:
+        """The routes, such as `GET /api/search`, that are not carried out by one process alone."""
+        return frozenset(self._merged)
 
     def guarded(self, route: Route, admit: Admit | None = None) -> Handler:
         """A handler that runs only for a valid token of a sufficient role."""
@@ -159,6 +167,14 @@ class WorkerApi:
         lines += ["# TYPE fairlead_workers gauge", f"fairlead_workers {len(texts) - 1}"]
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
+    async def _mentions(self, request: Request, own: Handler) -> Response:
+        """By the process of the session that the body names."""
+        owner = self._directory.owner(str(_decoded(await request.body()).get("session") or ""))
+        if owner is None:
+            return await own(request)
+        response = await self._ask(request, owner[0], _once(await request.body()))
+        return Response(await response.read(), response.status, media_type="application/json")
+
     # Schedules and budgets
 
     async def _schedules(self, request: Request, own: Handler) -> Response:
@@ -186,7 +202,7 @@ class WorkerApi:
         return json_answer({"budgets": list(rows.values())})
 
     async def _change_budget(self, request: Request, own: Handler) -> Response:
-        """A session's budget by its process; any other by all of them, which share what is spent."""
+        """A session's budget by its process; any other by the front, which tells the workers."""
         body = _decoded(await request.body())
         owner = self._directory.owner(str(body.get("key") or ""))
         if owner is None and not body.get("scope"):  # A removal names only the budget.
@@ -195,8 +211,7 @@ class WorkerApi:
             await self._checked(request, owner[0])
         else:
             await own(request)
-            for worker in self._directory.here():
-                await self._checked(request, worker)
+            await self._budgets_changed()
         return await self._budgets(request, self._handler_of("GET", "/api/budgets"))
 
     def _handler_of(self, method: str, path: str) -> Handler:
@@ -278,7 +293,10 @@ class WorkerApi:
 
 
 def _decoded(body: bytes) -> dict[str, Any]:
-    value = msgspec.json.decode(body)
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return {}  # The handler says what is wrong with it.
     return value if isinstance(value, dict) else {}
 
 

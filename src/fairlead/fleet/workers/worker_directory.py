@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from msgspec import structs
 
 from fairlead.fleet.gateway.directory import Directory, NodeEntry
-from fairlead.server.protocol.lobby_rows import InboxRow, ListedSession
+from fairlead.server.protocol.lobby_rows import InboxRow, LimitRow, ListedSession, ServerInfo
+from fairlead.server.view.lobby import Lobby
 
 __all__ = ["WorkerDirectory"]
 
@@ -15,8 +18,16 @@ AWAY = (
 )
 
 
+AT_REST = ("", "ready", "idle", "ended", "disconnected", "error")
+"""States of a session in which no turn runs."""
+
+
 class WorkerDirectory(Directory):
     """The workers, which are no machines: clients do not see them."""
+
+    def __init__(self, lobby: Lobby) -> None:
+        super().__init__(lobby)
+        lobby.with_others = self._with_workers
 
     def away(self, node: str) -> str:
         return AWAY
@@ -34,6 +45,17 @@ class WorkerDirectory(Directory):
                 if row.cwd == cwd or (row.worktree is not None and row.worktree.path == cwd):
                     return entry.id
         return None
+
+    def busy_at(self, folder: str) -> list[ListedSession]:
+        """The server's sessions that work in a folder or below it now."""
+        return [
+            row
+            for row in self._lobby.sessions()
+            if row.live
+            and row.source == "fairlead"
+            and row.status.state not in AT_REST
+            and PurePath(row.cwd).is_relative_to(folder)
+        ]
 
     def latest_at(self, cwd: str) -> str | None:
         """The worker of the session that was last active in a folder; None if it is the front's."""
@@ -60,7 +82,18 @@ class WorkerDirectory(Directory):
         self._lobby.put("inbox", structs.replace(row, node=""))
 
     def _show_node(self, entry: NodeEntry) -> None:
-        pass
+        self._show_server()
 
     def _show_server(self) -> None:
-        pass
+        self._lobby.show_server()
+
+    def _with_workers(self, own: ServerInfo) -> ServerInfo:
+        """What the front shows of itself, with the limits and budgets of the workers' sessions."""
+        servers = [entry.lobby.server() for entry in self._nodes.values()]
+        limits: dict[tuple[str, str], LimitRow] = {}
+        for row in (row for server in (own, *servers) for row in server.limits):
+            known = limits.get((row.account, row.kind))
+            if known is None or known.at < row.at:
+                limits[row.account, row.kind] = row
+        budgets = [each for server in servers for each in server.budgets if each.scope == "session"]
+        return structs.replace(own, limits=tuple(limits.values()), budgets=(*own.budgets, *budgets))

@@ -127,6 +127,8 @@ class WorkerDocuments:
             worker = self._placed(device, client, n, intent)
         elif isinstance(intent, FinishWorktree | WorktreeLosses):
             worker = self._directory.at_folder(intent.cwd) or FRONT
+            if isinstance(intent, FinishWorktree):
+                self._refuse_busy(intent.cwd, worker)
         elif isinstance(intent, CloseTerminal):
             worker, own = split_name(intent.terminal) or (FRONT, intent.terminal)
             intent = structs.replace(intent, terminal=own)
@@ -136,6 +138,12 @@ class WorkerDocuments:
         else:
             worker = FRONT
         return [FRONT] if worker == FRONT else [Routed(worker, intent, {})]
+
+    def _refuse_busy(self, worktree: str, worker: str) -> None:
+        """The process that ends a worktree sees only its own sessions."""
+        for row in self._directory.busy_at(worktree):
+            if self._owner(row.id)[0] != worker:
+                raise Refusal("conflict", "Stop the session before ending its worktree.")
 
     def _owner(self, session: str) -> tuple[str, str]:
         return self._directory.owner(session) or (FRONT, session)

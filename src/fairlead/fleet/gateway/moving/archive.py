@@ -125,13 +125,13 @@ class LogArchive:
 
     async def search(self, query: str, filters: Filters, away: set[str]) -> dict[str, Any]:
         """The hits in sessions of machines that cannot be asked, by machine."""
-        found: dict[str, Any] = {}
+        hits_by_node: dict[str, Any] = {}
         for hit in await self._store.search(query, filters):
             node, session = hit.session.split(".")[:2]
             if node in away:
-                answer = found.setdefault(node, {"hits": []})
+                answer = hits_by_node.setdefault(node, {"hits": []})
                 answer["hits"].append({**msgspec.to_builtins(hit), "session": session})
-        return found
+        return hits_by_node
 
     def list_lost(self) -> None:
         """List the machines that the fleet has no more, and whose sessions are here."""

@@ -93,17 +93,17 @@ class Moves:
 
     def find(self, move: str) -> Move:
         """A move by its id."""
-        found = self._moves.get(move)
-        if found is None:
+        known = self._moves.get(move)
+        if known is None:
             raise Refusal(
                 "not_found",
                 "This gateway does not know the move. The session is where it is listed.",
             )
-        return found
+        return known
 
     async def preview(self, device: str, name: str) -> dict[str, Any]:
         """What would travel with a session."""
-        node, session = self._owner(name)
+        node, session = self._directory.owner_of(name)
         if not self._directory.is_here(node):
             return {"away": True, **await self._adoption.preview(node, session)}
         ask = MoveAsk(step="preview", move="preview", device=device, session=session)
@@ -115,7 +115,7 @@ class Moves:
         """Begin a move; the same id again is the same move."""
         if move in self._moves:
             return self._moves[move]
-        node, session = self._owner(name)
+        node, session = self._directory.owner_of(name)
         if not self._directory.is_here(target):
             raise Refusal("unavailable", self._directory.away(target))
         if node == target and kind != "fork":
@@ -141,12 +141,12 @@ class Moves:
 
     async def cancel(self, move: str) -> Move:
         """Cancel a move that is not committed; the session stays where it is."""
-        found = self.find(move)
+        known = self.find(move)
         task = self._tasks.get(move)
-        if task is not None and found.state not in ("committing", *ENDED):
+        if task is not None and known.state not in ("committing", *ENDED):
             task.cancel()
             await asyncio.wait([task])
-        return found
+        return known
 
     async def run(self) -> None:
         """Finish the moves that another gateway left unfinished."""
@@ -190,14 +190,14 @@ class Moves:
             step="begin", move=move.id, device=device, session=session, node=move.target,
             name=name, link=link, fork=move.kind == "fork",
         )  # fmt: skip
-        told = await self._ask(move.source, begin)
-        while told["state"] in ("draining", "packing"):
-            move.state, move.waiting = told["state"], told["waiting"]
+        status = await self._ask(move.source, begin)
+        while status["state"] in ("draining", "packing"):
+            move.state, move.waiting = status["state"], status["waiting"]
             await asyncio.sleep(POLL_S)
-            told = await self._ask(move.source, MoveAsk(step="status", move=move.id))
-        if told["state"] != "ready":
-            raise Refusal("conflict", told["problem"] or "The machine has cancelled the move.")
-        move.waiting, move.size = "", told["size"]
+            status = await self._ask(move.source, MoveAsk(step="status", move=move.id))
+        if status["state"] != "ready":
+            raise Refusal("conflict", status["problem"] or "The machine has cancelled the move.")
+        move.waiting, move.size = "", status["size"]
         path = f"/fleet/moves/{move.id}"
         package = await self._client.http(
             move.source, HttpAsk(transfer="", device=device, method="GET", path=path), _nothing()
@@ -212,7 +212,7 @@ class Moves:
             return
         commit = MoveAsk(
             step="commit", move=move.id, device=device, session=session,
-            generation=told["generation"],
+            generation=status["generation"],
         )  # fmt: skip
         move.state = "committing"
         await asyncio.shield(self._complete(move, session, name, link, commit))
@@ -280,11 +280,11 @@ class Moves:
             raise _refused(answer)
         move.state = "unpacking"
         while True:
-            told = await self._ask(move.target, MoveAsk(step="arrived", move=move.id))
-            if told["state"] == "ready":
+            status = await self._ask(move.target, MoveAsk(step="arrived", move=move.id))
+            if status["state"] == "ready":
                 return
-            if told["state"] == "failed":
-                raise Refusal("conflict", told["problem"])
+            if status["state"] == "failed":
+                raise Refusal("conflict", status["problem"])
             if move.kind != "adopt":  # Tells the source that this gateway still works on it.
                 await self._ask(move.source, MoveAsk(step="status", move=move.id))
             await asyncio.sleep(POLL_S)
@@ -397,12 +397,6 @@ class Moves:
         return row is not None and row.generation >= generation
 
     # Within
-
-    def _owner(self, name: str) -> tuple[str, str]:
-        owner = self._directory.owner(name)
-        if owner is None:
-            raise Refusal("not_found", f"Session {name!r:.200} not found.")
-        return owner
 
     def _forget_old(self) -> None:
         ended = [each.id for each in self._moves.values() if each.state in ENDED]

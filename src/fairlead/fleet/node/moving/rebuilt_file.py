@@ -120,14 +120,14 @@ def _complete(message: dict[str, Any], pairs: set[str]) -> dict[str, Any] | None
     content = message.get("content")
     if not isinstance(content, list):
         return message if content else None
-    kept = [
+    blocks = [
         block
         for block in content
         if not isinstance(block, dict)
         or block.get("type") not in ("tool_use", "tool_result")
         or str(block.get("id") or block.get("tool_use_id")) in pairs
     ]
-    return {**message, "content": kept} if kept else None
+    return {**message, "content": blocks} if blocks else None
 
 
 def _time(at: float) -> str:

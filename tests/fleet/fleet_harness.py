@@ -102,12 +102,12 @@ class Fleet:
         self.nodes.append(made)
         return made
 
-    async def add_gateway(self, name: str) -> FleetGateway:
+    async def add_gateway(self, name: str, **more: Any) -> FleetGateway:
         """Start a gateway."""
         bus = self.broker.connect()
         folder = self.folder / f"gateway-{name}"
         gateway = await self._stack.enter_async_context(
-            open_gateway(bus, data=folder, gateway_id=name, limits=self.limits)
+            open_gateway(bus, data=folder, gateway_id=name, limits=self.limits, **more)
         )
         running = asyncio.create_task(gateway.run())
 
@@ -134,7 +134,10 @@ class Fleet:
             await until(knows_all, PATIENCE_S)
 
     async def close(self) -> None:
+        """Stop all machines and gateways."""
         await self._stack.aclose()
+        for gateway in self.gateways:
+            await gateway.close_sockets()
 
 
 @asynccontextmanager

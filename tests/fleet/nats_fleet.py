@@ -10,8 +10,8 @@ from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.bus.server_config import Members
 from fairlead.fleet.protocol.permissions import Member
-from tests.fleet.bus.server import Ground
-from tests.fleet.ground import Fleet
+from tests.fleet.bus.nats_harness import NatsHarness
+from tests.fleet.fleet_harness import Fleet
 from tests.server.conftest import PATIENT
 
 __all__ = ["Connections", "nats_fleet"]
@@ -30,21 +30,21 @@ class Connections:
 
 @asynccontextmanager
 async def nats_fleet(
-    ground: Ground, folder: Path, nodes: Sequence[str], gateways: Sequence[str]
+    nats: NatsHarness, folder: Path, nodes: Sequence[str], gateways: Sequence[str]
 ) -> AsyncIterator[Fleet]:
     """A fleet without machines, whose connections are those of `nodes` and then of `gateways`."""
     keys = {name: NodeKey() for name in (*nodes, *gateways)}
     members = {name: Member(name, key.public) for name, key in keys.items()}
-    await ground.servers[0].set_members(
+    await nats.servers[0].set_members(
         Members(
-            admin=ground.admin.public,
+            admin=nats.admin.public,
             gateways=tuple(members[name] for name in gateways),
             nodes=tuple(members[name] for name in nodes),
         )
     )
-    tls = tls_context(ground.certificates.authority)
+    tls = tls_context(nats.certificates.authority)
     buses = [
-        NatsBus(ground.addresses, key, tls, name=name, member=name) for name, key in keys.items()
+        NatsBus(nats.addresses, key, tls, name=name, member=name) for name, key in keys.items()
     ]
     made = Fleet(folder, PATIENT)
     made.broker = Connections(iter(buses))  # type: ignore[assignment]

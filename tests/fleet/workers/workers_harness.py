@@ -24,9 +24,12 @@ __all__ = ["ServedByWorkers", "with_workers"]
 class ServedByWorkers(Served):
     """A server whose sessions are run by workers."""
 
-    def __init__(self, service: Service, project: Path, workers: list[Service]) -> None:
+    def __init__(
+        self, service: Service, project: Path, workers: list[Service], front: Front
+    ) -> None:
         super().__init__(service, project)
         self.workers = workers
+        self.front = front
 
     def worker_of(self, session: str) -> Service:
         """The worker that has a session."""
@@ -56,7 +59,7 @@ async def with_workers(
     data = folder / "data"
     async with (
         open_service(data=data, extend=front.extend, **common()) as service,
-        front.running(),
+        front.running(service),
         AsyncExitStack() as stack,
     ):
         started = [
@@ -67,6 +70,8 @@ async def with_workers(
         ]
         await front.all_here()
         running = asyncio.create_task(service.run())
-        yield ServedByWorkers(service, project, started)
+        served = ServedByWorkers(service, project, started, front)
+        yield served
         service.stop()
         await asyncio.wait_for(running, 30)
+        await served.close_sockets()

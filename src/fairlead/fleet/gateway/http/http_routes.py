@@ -1,8 +1,8 @@
 """The HTTP API of a gateway: every route of the server, carried out by the machine that it concerns.
 
 - A route about a session goes to the machine of the session.
-- A route with the parameter `session` or `node` goes to that machine, one with `cwd` to a machine that
-  has sessions in that folder.
+- A route with the parameter `session` or `node` goes to that machine, one with `cwd` or the path of a
+  file to a machine that has sessions in that folder. Some routes have the session in their body.
 - Search, sessions, usage and health are asked of all machines, and so is every other GET.
 - Devices, pairing and uploads are handled here.
 
@@ -21,9 +21,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from fairlead.fleet.gateway.directory import Directory
-from fairlead.fleet.gateway.merging import merged_hits, merged_lists, merged_usage, with_machines
+from fairlead.fleet.gateway.http.merging import (
+    merged_hits,
+    merged_lists,
+    merged_usage,
+    with_machines,
+)
+from fairlead.fleet.gateway.http.uploads import GatewayUploads
 from fairlead.fleet.gateway.node_client import HttpResponse, NodeClient
-from fairlead.fleet.gateway.uploads import GatewayUploads
 from fairlead.fleet.protocol.envelopes import HttpAsk
 from fairlead.fleet.protocol.names import name_of
 from fairlead.server.access.devices import DeviceRegistry
@@ -54,6 +59,16 @@ ALL_S = 5.0
 """How long all machines together are waited for."""
 
 HITS, MOST_HITS = 50, 200
+
+IN_BODY = {
+    "/api/mentions": "session",
+    "/api/schedules": "session",
+    "/api/budgets": "key",
+}
+"""Routes with the name of a session in the body, and the field that has it."""
+
+BODY_BYTES = 16 * 1024 * 1024
+"""Most bytes of such a body; the machine has a lower limit."""
 
 WHICH = "Several machines could do this. Add the parameter node with the id of one of them."
 
@@ -159,8 +174,8 @@ class FleetApi(Guard):
         answers, missing = await self._all(request, "/api/search", urlencode(query))
         if self._archive is not None and (text := parameters.get("q", "")).strip():
             away = {node.id for node in self._directory.nodes() if not node.here}
-            found = await self._archive(text, Filters(limit=offset + limit), away)
-            answers += list(found.items())
+            archived = await self._archive(text, Filters(limit=offset + limit), away)
+            answers += list(archived.items())
         newest = parameters.get("order") == "newest"
         merged = merged_hits(answers, self._name, newest=newest, offset=offset, limit=limit)
         return json_answer(self._with_machines(merged, missing))
@@ -183,6 +198,14 @@ class FleetApi(Guard):
     async def _pass_on(self, request: Request) -> Response:
         path, query = request.scope["path"], dict(request.query_params)
         target = self._target(request, path, query)
+        content: AsyncIterator[bytes] = request.stream()
+        if request.method == "POST" and path in IN_BODY:
+            body = await read_body(request, BODY_BYTES)
+            owner, body = self._named_in_body(body, IN_BODY[path])
+            content = _once(body)
+            target = target or (None if owner is None else (owner, quote(path)))
+        if target is None and path == "/api/files":
+            target = self._with_file(query.get("path", "")), quote(path)
         if target is None and request.method == "GET":
             answers, missing = await self._all(request, path, urlencode(query))
             return json_answer(self._with_machines(merged_lists(answers), missing))
@@ -192,7 +215,7 @@ class FleetApi(Guard):
                 raise Refusal("bad_message", WHICH)
             target = here[0], quote(path)
         node, path = target
-        response = await self._ask(request, node, path, urlencode(query), request.stream())
+        response = await self._ask(request, node, path, urlencode(query), content)
         headers = {name: value for name, value in response.headers if name.lower() in RETURNED}
         headers["content-security-policy"] = SANDBOX
         return StreamingResponse(response.body, response.status, headers=headers)
@@ -201,7 +224,7 @@ class FleetApi(Guard):
         """The machine of a request and the path there; changes the query to what it knows."""
         parts = path.split("/")
         if len(parts) > 3 and parts[2] == "sessions":
-            node, session = self._owner(parts[3])
+            node, session = self._directory.owner_of(parts[3])
             return node, "/".join((*parts[:3], quote(session), *map(quote, parts[4:])))
         named = self._named(request)
         query.pop("node", None)
@@ -213,22 +236,44 @@ class FleetApi(Guard):
             return nodes[0], quote(path)
         return None
 
+    def _named_in_body(self, body: bytes, field: str) -> tuple[str | None, bytes]:
+        """The machine of the session or the folder in a body, and the body as that machine knows it."""
+        try:
+            value = msgspec.json.decode(body)
+        except (msgspec.DecodeError, RecursionError):
+            return None, body  # The machine says what is wrong with it.
+        if not isinstance(value, dict):
+            return None, body
+        owner = self._directory.owner(str(value.get(field) or ""))
+        if owner is not None:
+            return owner[0], msgspec.json.encode({**value, field: owner[1]})
+        nodes = self._directory.with_folder(str(value.get("cwd") or ""))
+        return (nodes[0] if nodes else None), body
+
+    def _with_file(self, path: str) -> str:
+        """The machine with a session in the folder of a file, the innermost one."""
+        here = self._directory.here()
+        rows = [
+            (len(row.cwd), node.id)
+            for node in self._directory.nodes()
+            if node.here
+            for row in node.sessions().values()
+            if row.cwd and (path == row.cwd or path.startswith(row.cwd.rstrip("/") + "/"))
+        ]
+        if not rows and len(here) != 1:
+            raise Refusal("bad_message", WHICH)
+        return max(rows)[1] if rows else here[0]
+
     def _named(self, request: Request) -> tuple[str, str] | None:
         """The machine that a request names by `session` or `node`, and the session there."""
         session, node = request.query_params.get("session"), request.query_params.get("node")
         if session:
-            return self._owner(session)
+            return self._directory.owner_of(session)
         if node:
             if self._directory.node(node) is None:
                 raise Refusal("not_found", "There is no such machine.")
             return node, ""
         return None
-
-    def _owner(self, name: str) -> tuple[str, str]:
-        owner = self._directory.owner(name)
-        if owner is None:
-            raise Refusal("not_found", "Session not found.")
-        return owner
 
     # Within
 
@@ -296,6 +341,10 @@ def _refusal(body: bytes) -> Refusal:
 
 async def _nothing() -> AsyncIterator[bytes]:
     yield b""
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 def _count(text: str | None, other: int) -> int:

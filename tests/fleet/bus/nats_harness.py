@@ -24,7 +24,7 @@ def member(key: NodeKey) -> Member:
     return Member(key.id, key.public)
 
 
-class Ground:
+class NatsHarness:
     """Running servers, and the keys that may use them."""
 
     def __init__(self, folder: Path) -> None:
@@ -78,9 +78,9 @@ class Ground:
 @contextlib.asynccontextmanager
 async def running_bus(
     folder: Path, *, count: int = 1, lease_s: int = LEASE_S
-) -> AsyncIterator[Ground]:
+) -> AsyncIterator[NatsHarness]:
     """One server, or a cluster of `count`, with all buckets and streams."""
-    ground = Ground(folder)
+    nats = NatsHarness(folder)
     program = await find_server()
     ports = [free_port() for _ in range(count)]
     routes = tuple(f"127.0.0.1:{port}" for port in ports)
@@ -90,11 +90,11 @@ async def running_bus(
             server = NatsServer(
                 program,
                 folder / f"server{place}",
-                ground.settings(place, cluster),
-                ground.members,
+                nats.settings(place, cluster),
+                nats.members,
             )
-            ground.servers.append(await stack.enter_async_context(server))
-        stack.push_async_callback(ground.close)
-        tls = tls_context(ground.certificates.authority)
-        await prepare_store(ground.addresses, ground.admin, tls, replicas=count, lease_s=lease_s)
-        yield ground
+            nats.servers.append(await stack.enter_async_context(server))
+        stack.push_async_callback(nats.close)
+        tls = tls_context(nats.certificates.authority)
+        await prepare_store(nats.addresses, nats.admin, tls, replicas=count, lease_s=lease_s)
+        yield nats

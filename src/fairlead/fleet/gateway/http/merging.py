@@ -23,12 +23,16 @@ def with_machines(answer: dict[str, Any], total: int, missing: list[str]) -> dic
 
 
 def merged_lists(answers: Answers) -> dict[str, Any]:
-    """Lists are joined, with the machine of each row; of other values the first is taken."""
+    """Lists are joined, with the machine of each row; of other values the first is taken. A folder that
+    several machines have is listed once."""
     merged: dict[str, Any] = {}
     for node, answer in answers:
         for key, value in answer.items():
             if isinstance(value, list):
-                merged[key] = [*merged.get(key, []), *(_marked(row, node) for row in value)]
+                known = merged.get(key, [])
+                rows = [_marked(row, node) for row in value if isinstance(row, dict)]
+                texts = [row for row in value if not isinstance(row, dict) and row not in known]
+                merged[key] = [*known, *rows, *texts]
             else:
                 merged.setdefault(key, value)
     return merged
@@ -64,5 +68,5 @@ def merged_usage(answers: Answers) -> dict[str, Any]:
     }
 
 
-def _marked(row: Any, node: str) -> Any:
-    return {**row, "node": node} if isinstance(row, dict) else row
+def _marked(row: dict[str, Any], node: str) -> dict[str, Any]:
+    return {**row, "node": node}

@@ -1,0 +1,1 @@
+"""Notices of all machines, for the devices and channels of the fleet."""
