@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 ISOLATED := $(BIN)/python -m fairlead.testing.isolated --
 
-.PHONY: faults help setup web run test wheel-test check bench bench-compare bench-servers soak conformance bless clean lock
+.PHONY: faults help setup web run test compiled-tests wheel-test check bench bench-compare bench-servers soak conformance bless clean lock
 
 help:
 	@echo "make run          start the server and open its web app (falls back to a demo agent if claude is not installed)"
@@ -77,12 +77,16 @@ downloads: setup
 	@$(BIN)/python -m tests.emulator.sdks.install
 	@echo "test: checking for Chromium"
 	@$(BIN)/python -m tests.e2e.browser.chromium
-	@echo "test: checking for nginx, Caddy, ssh and systemd-analyze"
+	@echo "test: checking for nginx, Caddy, ssh, systemd-analyze, ip and nft"
 	@$(BIN)/python -m tests.server.remote.programs
+
+# pytest compiles the modules of tests when it collects them. Each worker would do that for itself.
+compiled-tests: setup
+	@$(BIN)/pytest tests --collect-only -q -n 0 -p no:cacheprovider > /dev/null
 
 # Downloads wait for the network while the checks compute. tests/suite.py then runs the tests.
 test: setup $(NODE_STAMP)
-	@$(MAKE) --no-print-directory -j3 check-python check-web web downloads
+	@$(MAKE) --no-print-directory -j3 downloads check-python check-web web compiled-tests
 	@$(BIN)/python -m tests.suite
 
 # All cases of the matrices of which `make test` runs a slice (tests/matrix.py).
@@ -95,9 +99,9 @@ faults: setup web downloads
 	@FAIRLEAD_TIMING=long $(ISOLATED) $(BIN)/pytest tests/timing -n 2 --dist worksteal -q
 	@FAIRLEAD_HUB_EVENTS=100000 $(ISOLATED) $(BIN)/pytest tests/server/hub/test_hub_law.py -n 0 -q
 	@FAIRLEAD_FAULT_ROUNDS=10 FAIRLEAD_KILLS=100 FAIRLEAD_SOAK_S=120 $(ISOLATED) $(BIN)/pytest tests/faults -n 0 -q -s
-	@FAIRLEAD_CLUSTER=1 FAIRLEAD_PAUSES=1000 $(ISOLATED) $(BIN)/pytest tests/fleet/bus/test_nats_bus.py tests/fleet/node/test_lease.py -n 0 -q -s
+	@FAIRLEAD_CLUSTER=1 FAIRLEAD_PAUSES=1000 FAIRLEAD_UPLINK_MS=300 $(ISOLATED) $(BIN)/pytest tests/fleet/bus/test_nats_bus.py tests/fleet/bus/test_thin_uplink.py tests/fleet/node/test_lease.py -n 0 -q -s
 	@FAIRLEAD_TEST_WORKERS=2 $(ISOLATED) $(BIN)/pytest tests/server/sockets/test_sockets.py -n 0 -q
-	@FAIRLEAD_CLUSTER=1 FAIRLEAD_FLEET_KILLS=250 FAIRLEAD_FLEET_HEALED_S=2 $(ISOLATED) $(BIN)/pytest tests/fleet/faults -n 0 -q -s
+	@FAIRLEAD_MATRIX=whole FAIRLEAD_CLUSTER=1 FAIRLEAD_FLEET_KILLS=250 FAIRLEAD_FLEET_HEALED_S=2 $(ISOLATED) $(BIN)/pytest tests/fleet/faults -n 0 -q -s
 
 wheel-test: setup
 	@$(BIN)/python -m tests.suite wheel

@@ -111,6 +111,7 @@ PARTS = (
         "all tests except the browser tests, without a network",
         *("tests", "--ignore", BROWSER, "--ignore", WHEEL),
         # More workers than cores, because these tests also wait: for processes, timers and sockets.
+        # Five here and three for the browser kept two cores busy all the time and took no less.
         workers=3,
         network=False,
     ),

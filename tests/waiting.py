@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-__all__ = ["until"]
+__all__ = ["until", "until_asked"]
 
 T = TypeVar("T")
 
@@ -22,3 +22,11 @@ async def until(what: Callable[[], T], patience_s: float = 60.0) -> T:
         while not (found := what()):  # noqa: ASYNC110
             await asyncio.sleep(STEP_S)
     return found
+
+
+async def until_asked(ask: Callable[[], Awaitable[T]], patience_s: float = 60.0) -> T:
+    """Ask until the answer is true, and give it."""
+    async with asyncio.timeout(patience_s):
+        while not (answer := await ask()):  # noqa: ASYNC110
+            await asyncio.sleep(STEP_S)
+    return answer

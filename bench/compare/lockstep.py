@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.server_load.follower import Follower, Tally, connect
+from bench.server_load.load import Start
 from bench.server_load.people import Person
-from bench.server_load.processes import Server, make_launcher
+from bench.server_load.processes import LoadedServer, Server, make_launcher
 from bench.server_load.script import Script
 
-__all__ = ["Plan", "measure"]
+__all__ = ["Plan", "measure", "measure_parts"]
 
 STEP_S = 60.0
 """How long one step may take on an overloaded machine."""
@@ -153,7 +154,7 @@ class _Run:
     def received(self, follower: list[Follower], document: bytes, _: bytes) -> None:
         """A socket received a frame."""
         wanted = self._wanted.get(document)
-        if wanted is None or not follower or follower[0].positions.get(document) != wanted:
+        if wanted is None or not follower or follower[0].positions.get(document, 0) < wanted:
             return
         self._behind[document] -= 1
         if not self._behind[document]:
@@ -164,13 +165,23 @@ class _Run:
 
 async def measure(plan: Plan, folder: Path, source: Path) -> float:
     """CPU time of the server process, all threads, per line, in seconds."""
+    parts = await measure_parts(
+        plan,
+        folder,
+        lambda folder, agent, project: Server.start(folder, agent, project, source=source),
+    )
+    return parts["server"]
+
+
+async def measure_parts(plan: Plan, folder: Path, start: Start) -> dict[str, float]:
+    """CPU time of each kind of processes of a server per line, in seconds."""
     run = _Run(plan)
     project = folder / "project"
     project.mkdir()
     with tempfile.TemporaryDirectory(prefix="fairlead-") as short:
         door = Path(short) / "door"
         listening = asyncio.create_task(run.listen(door))
-        server = await Server.start(folder, make_launcher(folder, door), project, source=source)
+        server = await start(folder, make_launcher(folder, door), project)
         try:
             return await _measure(run, server, project)
         finally:
@@ -179,12 +190,13 @@ async def measure(plan: Plan, folder: Path, source: Path) -> float:
                 task.cancel()
 
 
-async def _measure(run: _Run, server: Server, project: Path) -> float:
+async def _measure(run: _Run, server: LoadedServer, project: Path) -> dict[str, float]:
     plan = run.plan
     opener = await Person().arrive(server.port, server.token, Tally())
     names: list[str] = []
-    for _ in range(plan.sessions):
-        result, _ = await opener.intend("new_session", cwd=str(project))
+    for number in range(plan.sessions):
+        node = server.nodes[number % len(server.nodes)] if server.nodes else ""
+        result, _ = await opener.intend("new_session", node=node, cwd=str(project))
         names.append(result["session"])
     for name in names:
         await opener.intend("send", session=name, text=name, uuid=str(uuid.uuid4()))
@@ -193,24 +205,28 @@ async def _measure(run: _Run, server: Server, project: Path) -> float:
     agents = [(name, run.agents[name]) for name in names]
     tally = Tally()
     followers = await _follow(run, server, names, tally)
-    await asyncio.sleep(SETTLE_S)
+    async with asyncio.timeout(STEP_S):
+        frames = -1
+        while tally.frames != frames:  # Until everybody has what was written before.
+            frames = tally.frames
+            await asyncio.sleep(SETTLE_S)
     groups = [
         agents[at :: len(agents) // plan.at_once] for at in range(len(agents) // plan.at_once)
     ]
-    before = 0.0
+    before: dict[str, float] = {}
     for number in range(0, plan.lines, plan.together):
         if number == plan.warm:
-            before = server.cpu_s()
+            before = server.cpu_parts()
         for group in groups:
             await run.step(group, followers)
     lines = (plan.lines - plan.warm) * sum(map(len, groups))
     if tally.gaps or tally.errors or tally.closed:
         raise RuntimeError(f"a client did not get everything: {vars(tally)}")
-    return (server.cpu_s() - before) / lines
+    return {name: (cpu_s - before[name]) / lines for name, cpu_s in server.cpu_parts().items()}
 
 
 async def _follow(
-    run: _Run, server: Server, names: list[str], tally: Tally
+    run: _Run, server: LoadedServer, names: list[str], tally: Tally
 ) -> dict[str, list[Follower]]:
     tokens = [server.token, *await server.pair(plan_devices(run.plan))]
     followers: dict[str, list[Follower]] = {name: [] for name in names}

@@ -20,8 +20,9 @@ from bench import flood, traffic
 from bench.compare import metronome
 from bench.server_load.figures import Times
 from bench.server_load.follower import Tally
+from bench.server_load.load import Start
 from bench.server_load.people import Person
-from bench.server_load.processes import Server
+from bench.server_load.processes import LoadedServer, Server
 
 __all__ = ["Flow", "measure_delay", "measure_flood"]
 
@@ -64,11 +65,13 @@ class _Watcher(Person):
         super()._heard(payload)
 
 
-async def measure_delay(source: Path, folder: Path, *, deltas: int, per_s: float) -> Flow:
-    """One session that writes deltas at a fixed pace."""
+async def measure_delay(
+    source: Path, folder: Path, *, deltas: int, per_s: float, start: Start | None = None
+) -> Flow:
+    """One session that writes deltas at a fixed pace; `start` starts something else than `serve`."""
     program = [sys.executable, "-ISE", str(Path(metronome.__file__))]
     prompt = json.dumps({"deltas": deltas, "per_s": per_s})
-    return await _turn(source, folder, program, prompt, deltas)
+    return await _turn(source, folder, program, prompt, deltas, start)
 
 
 async def measure_flood(source: Path, folder: Path, *, deltas: int) -> Flow:
@@ -78,13 +81,24 @@ async def measure_flood(source: Path, folder: Path, *, deltas: int) -> Flow:
     return await _turn(source, folder, program, "go", poured.messages)
 
 
-async def _turn(source: Path, folder: Path, program: list[str], prompt: str, lines: int) -> Flow:
+async def _turn(
+    source: Path,
+    folder: Path,
+    program: list[str],
+    prompt: str,
+    lines: int,
+    start: Start | None = None,
+) -> Flow:
     project = folder / "project"
     project.mkdir()
     agent = folder / "claude"
     agent.write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n', "utf-8")
     agent.chmod(0o755)
-    server = await Server.start(folder, agent, project, source=source)
+    server: LoadedServer = await (
+        Server.start(folder, agent, project, source=source)
+        if start is None
+        else start(folder, agent, project)
+    )
     try:
         opener = await Person().arrive(server.port, server.token, Tally())
         started, _ = await opener.intend("new_session", cwd=str(project))

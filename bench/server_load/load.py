@@ -11,7 +11,7 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +23,16 @@ from bench.server_load.figures import Figures, Times
 from bench.server_load.follower import Tally
 from bench.server_load.orders import Orders
 from bench.server_load.people import Person
-from bench.server_load.processes import SOURCE, Helper, Server, environment, make_launcher
+from bench.server_load.processes import (
+    SOURCE,
+    Helper,
+    LoadedServer,
+    Server,
+    environment,
+    make_launcher,
+)
 
-__all__ = ["Plan", "run"]
+__all__ = ["Plan", "Start", "run"]
 
 LINES_IN_STEP = 43
 """Of an agent, on average (`bench.traffic`)."""
@@ -43,6 +50,9 @@ SETTLE_S = 120.0
 """How long everything may take to come to rest after the last line."""
 
 Say = Callable[[str], None]
+
+Start = Callable[[Path, Path, Path], Awaitable[LoadedServer]]
+"""Starts a server in a folder, with an agent, for a project."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +84,16 @@ class Run:
         plan: Plan,
         folder: Path,
         ending: AsyncExitStack,
-        source: Path = SOURCE,
-        options: tuple[str, ...] = (),
+        start: Start,
     ) -> None:
         self.plan = plan
-        self.options = options
-        self.source = source
+        self._start_server = start
         self.ending = ending
         self.folder = folder
         self.project = folder / "project"
         self.tally = Tally()
         self.sessions: list[str] = []
+        self._begun = 0
         self.deciders: list[Person] = []
         self.actors: list[Person] = []
         self.figures = Figures(
@@ -92,7 +101,7 @@ class Run:
         )
         self.choir: Helper
         self.crowd: Helper
-        self.server: Server
+        self.server: LoadedServer
         self.opener: Person
 
     # Beginning
@@ -109,9 +118,7 @@ class Run:
         self.ending.push_async_callback(self.choir.end)
         await self.choir.ready()
         launcher = make_launcher(self.folder, door)
-        self.server = await Server.start(
-            self.folder, launcher, self.project, source=self.source, options=self.options
-        )
+        self.server = await self._start_server(self.folder, launcher, self.project)
         self.ending.push_async_callback(self.server.end)
         self.crowd = await Helper.start("crowd", env=env)
         self.ending.push_async_callback(self.crowd.end)
@@ -275,7 +282,10 @@ class Run:
         return await person.arrive(self.server.port, self.server.token, self.tally, session)
 
     async def _new_session(self) -> None:
-        result, _ = await self.opener.intend("new_session", cwd=str(self.project))
+        nodes = self.server.nodes
+        self._begun += 1
+        node = nodes[self._begun % len(nodes)] if nodes else ""
+        result, _ = await self.opener.intend("new_session", node=node, cwd=str(self.project))
         self.sessions.append(result["session"])
 
     async def _until(self, what: str, count: int) -> None:
@@ -326,10 +336,18 @@ async def run(
     *,
     source: Path = SOURCE,
     options: tuple[str, ...] = (),
+    start: Start | None = None,
 ) -> Figures:
-    """Measure the server of one source tree once; `options` are further ones of `fairlead serve`."""
+    """Measure the server of one source tree once; `options` are further ones of `fairlead serve`.
+
+    `start` starts something else than `fairlead serve`.
+    """
+
+    async def serve(folder: Path, agent: Path, project: Path) -> LoadedServer:
+        return await Server.start(folder, agent, project, source=source, options=options)
+
     async with AsyncExitStack() as ending:
-        item = Run(plan, folder, ending, source, options)
+        item = Run(plan, folder, ending, start or serve)
         await item.start()
         say(f"opening {plan.sessions} sessions")
         await item.open_sessions()

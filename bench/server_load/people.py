@@ -52,11 +52,14 @@ class Person:
         """Where this person is in each document."""
         return self._at().positions
 
-    async def intend(self, kind: str, **fields: Any) -> tuple[dict[str, Any], float]:
-        """Want something; its result, and the seconds until it came."""
+    async def intend(
+        self, kind: str, *, node: str = "", **fields: Any
+    ) -> tuple[dict[str, Any], float]:
+        """Want something, of a machine of a fleet; its result, and the seconds until it came."""
         n, answer = self._ask(kind, fields)
         began = time.monotonic()
-        self._at().say({"type": "intent", "n": n, "intent": {"kind": kind, **fields}})
+        at = {"node": node} if node else {}
+        self._at().say({"type": "intent", "n": n, **at, "intent": {"kind": kind, **fields}})
         async with asyncio.timeout(PATIENCE_S):
             result, came = await answer
         if not result["ok"]:

@@ -17,11 +17,25 @@ import sys
 import urllib.request
 from asyncio.subprocess import PIPE, Process
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bench.server_load import understudy
 
-__all__ = ["SOURCE", "Helper", "Server", "Usage", "make_launcher"]
+__all__ = [
+    "SOURCE",
+    "Helper",
+    "LoadedServer",
+    "Server",
+    "Usage",
+    "cpu_of",
+    "ended",
+    "environment",
+    "link_of",
+    "make_launcher",
+    "pair",
+    "pair_more",
+    "usage_of",
+]
 
 START_S = 60.0
 END_S = 60.0
@@ -78,7 +92,7 @@ class Helper:
         """Let it end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        await _ended(self._process)
+        await ended(self._process)
 
     def usage(self) -> Usage:
         """What it takes."""
@@ -94,6 +108,30 @@ class Helper:
         return answer
 
 
+class LoadedServer(Protocol):
+    """Something that sessions run on and clients connect to."""
+
+    port: int
+    token: str
+    nodes: tuple[str, ...]
+    """The machines that new sessions are divided among; empty if it is not a fleet."""
+
+    async def pair(self, count: int) -> list[str]:
+        """The tokens of so many further devices."""
+
+    def usage(self) -> Usage:
+        """What all of its processes take."""
+
+    def cpu_parts(self) -> dict[str, float]:
+        """The CPU time so far of each kind of its processes."""
+
+    async def metric(self, name: str) -> float:
+        """One of the figures that the server keeps itself; 0 if it has none."""
+
+    async def end(self) -> None:
+        """End it as Ctrl-C does."""
+
+
 class Server:
     """A `fairlead serve`, and the token of its owner."""
 
@@ -101,6 +139,7 @@ class Server:
         self._process = process
         self.port = port
         self.token = token
+        self.nodes: tuple[str, ...] = ()
         self._folder = folder
         self._source = source
 
@@ -136,8 +175,8 @@ class Server:
             *command, cwd=project, stdout=PIPE, env=environment(folder, source)
         )
         try:
-            base, code = await _link_of(process)
-            token = await asyncio.to_thread(_pair, base, code)
+            base, code = await link_of(process)
+            token = await asyncio.to_thread(pair, base, code)
         except BaseException:
             if process.returncode is None:
                 process.kill()
@@ -147,18 +186,8 @@ class Server:
 
     async def pair(self, count: int) -> list[str]:
         """The tokens of so many further devices; one device may have few sockets."""
-        tokens = []
-        for _ in range(count):
-            command = (sys.executable, "-m", "fairlead.commands.main", "link")
-            process = await asyncio.create_subprocess_exec(
-                *(*command, "--data", str(self._folder / "data")),
-                stdout=PIPE,
-                env=environment(self._folder, self._source),
-            )
-            base, code = await _link_of(process)
-            await _ended(process)
-            tokens.append(await asyncio.to_thread(_pair, base, code))
-        return tokens
+        env = environment(self._folder, self._source)
+        return await pair_more(self._folder / "data", env, count)
 
     def usage(self) -> Usage:
         """What it takes, with its workers."""
@@ -174,6 +203,12 @@ class Server:
     def cpu_s(self) -> float:
         """Its CPU time so far, all threads, exact to the nanosecond."""
         return cpu_of(self._process.pid)
+
+    def cpu_parts(self) -> dict[str, float]:
+        """CPU time so far of the process that clients connect to, and of its workers."""
+        own = {"server": cpu_of(self._process.pid)}
+        workers = self.workers()
+        return {**own, "workers": sum(map(cpu_of, workers))} if workers else own
 
     @property
     def pid(self) -> int:
@@ -193,7 +228,7 @@ class Server:
     async def end(self) -> None:
         """End it as Ctrl-C does."""
         self._process.send_signal(signal.SIGINT)
-        await _ended(self._process)
+        await ended(self._process)
 
 
 def environment(folder: Path, source: Path = SOURCE) -> dict[str, str]:
@@ -229,7 +264,8 @@ def cpu_of(pid: int) -> float:
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
-async def _link_of(process: Process) -> tuple[str, str]:
+async def link_of(process: Process) -> tuple[str, str]:
+    """The address that a server prints, and the code for its first device."""
     assert process.stdout is not None
     output = ""
     async with asyncio.timeout(START_S):
@@ -241,7 +277,20 @@ async def _link_of(process: Process) -> tuple[str, str]:
     raise RuntimeError(f"the server did not start: {output}")
 
 
-def _pair(base: str, code: str) -> str:
+async def pair_more(data: Path, env: dict[str, str], count: int) -> list[str]:
+    """The tokens of so many further devices of the server with this data folder."""
+    tokens = []
+    for _ in range(count):
+        command = (sys.executable, "-m", "fairlead.commands.main", "link", "--data", str(data))
+        process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, env=env)
+        base, code = await link_of(process)
+        await ended(process)
+        tokens.append(await asyncio.to_thread(pair, base, code))
+    return tokens
+
+
+def pair(base: str, code: str) -> str:
+    """The token of a device that is paired with a code."""
     body = json.dumps({"code": code, "name": "benchmark"}).encode()
     request = urllib.request.Request(f"{base}/api/pair", body, {"Origin": base})
     with urllib.request.urlopen(request, timeout=START_S) as answer:
@@ -256,7 +305,8 @@ def _get(url: str, token: str) -> str:
         return text
 
 
-async def _ended(process: Process) -> None:
+async def ended(process: Process) -> None:
+    """Wait until a process has ended; one that takes too long is killed."""
     try:
         async with asyncio.timeout(END_S):
             await process.wait()
