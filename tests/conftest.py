@@ -10,6 +10,8 @@ from hypothesis import settings
 
 from tests import matrix
 
+pytest_plugins = ["tests.hard_limit"]
+
 COMMON = settings(deadline=None, print_blob=True, max_examples=matrix.examples(100))
 settings.register_profile("here", COMMON)
 settings.register_profile("ci", COMMON, derandomize=True)
