@@ -60,6 +60,7 @@ class MirroredDocument:
                 item_ids=mirror.item_ids,
                 beside=mirror.turns_of if mirror.windowed else None,
                 offset=mirror.offset,
+                copied=True,
             )
             return True
         if self.mirror is None:

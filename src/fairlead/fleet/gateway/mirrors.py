@@ -86,6 +86,8 @@ class _Following:
         self.checking = False
         """Whether a check is planned because a beat showed a later number."""
         self.unused_since: float | None = None
+        self.again = False
+        """Whether a client has seen more since the last question was sent (N50)."""
 
 
 class Mirrors:
@@ -105,6 +107,7 @@ class Mirrors:
         self.on_missing: Callable[[str, str], None] | None = None
         """Called with the node and the document if a document does not exist any more."""
         bus.on_connected(self._on_connected)
+        hub.on_behind = self._on_behind
 
     # Opening
 
@@ -231,6 +234,16 @@ class Mirrors:
             for following in list(self._followed.values()):
                 self._heal(following)
 
+    def _on_behind(self, name: str) -> None:
+        """A client has seen more of a document, at another gateway or before a frame was lost here.
+
+        It waits until the node has answered a question that was asked after this.
+        """
+        for following in self._followed.values():
+            if isinstance(following.copy, MirroredDocument) and following.copy.name == name:
+                following.again = following.healing is not None
+                self._heal(following)
+
     # Healing
 
     def _heal(self, following: _Following) -> asyncio.Task[bool]:
@@ -247,6 +260,8 @@ class Mirrors:
                 if self._followed.get(key) is not following:
                     return False
                 seq, epoch = following.copy.position
+                following.again = False
+                waiting = self._waiting(following)
                 ask = OpenAsk(
                     document=following.document, seq=seq, epoch=epoch, gateway=self._gateway
                 )
@@ -266,10 +281,16 @@ class Mirrors:
                     return False
                 self.snapshots += body.from_seq is None
                 if following.copy.opened(body):
-                    return True
+                    self._hub.current(_name(following), waiting)
+                    if not following.again:
+                        return True
             return False
         finally:
             following.healing = None
+
+    def _waiting(self, following: _Following) -> list[str]:
+        """The clients that wait for this document; those that a later question must answer come after."""
+        return self._hub.waiting(_name(following))
 
     async def _drop(self, following: _Following) -> None:
         self._followed.pop((following.node, following.document), None)
@@ -296,6 +317,8 @@ class Mirrors:
         for (node, document), following in self._followed.items():
             documents = nodes.setdefault(node, [])
             if isinstance(following.copy, MirroredDocument):
+                if self._hub.waiting(following.copy.name):
+                    self._heal(following)
                 looking = self._hub.followers(following.copy.name, looking=True) > 0
                 documents.append(Followed(document, looking))
         await asyncio.gather(*(self._tell(node, documents) for node, documents in nodes.items()))
@@ -332,3 +355,9 @@ class Mirrors:
             if following.healing is not None:
                 following.healing.cancel()
         self._followed.clear()
+
+
+def _name(following: _Following) -> str:
+    """What clients call a document."""
+    copy = following.copy
+    return copy.name if isinstance(copy, MirroredDocument) else ""

@@ -7,7 +7,7 @@ the position is unknown or too far behind. `document` has both; `hub` has the cu
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import structs
@@ -17,7 +17,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Changes, Snapshot
 from fairlead.transcript.state.changes import Set
 
-__all__ = ["Cursor", "Update"]
+__all__ = ["Awaited", "Cursor", "Update"]
 
 STATUS = "status"
 """The section that is also sent to clients that do not display the document."""
@@ -28,12 +28,20 @@ Update: TypeAlias = tuple[Changes | Snapshot, int]
 """A message, and about how many bytes it takes."""
 
 
+class Awaited(NamedTuple):
+    """A position that a copy of a document has not reached."""
+
+    epoch: str
+    seq: int
+    oldest: str | None
+
+
 class Cursor:
     """The position of a client in a document; at first none, so that it gets a snapshot."""
 
     __slots__ = (
-        "_limits", "_sent_at", "_status", "_status_seq", "everything", "first", "looking",
-        "position", "window",
+        "_limits", "_sent_at", "_status", "_status_seq", "awaited", "everything", "first",
+        "looking", "position", "window",
     )  # fmt: skip
 
     def __init__(self, window: int, limits: Limits) -> None:
@@ -46,6 +54,8 @@ class Cursor:
         self.looking = True
         self.everything = False
         """Whether it gets all changes of all items, whether anyone looks at them or not."""
+        self.awaited: Awaited | None = None
+        """Where the client is, if the document is a copy that is not there yet (N50)."""
         self._status: bytes | None = None
         """The status that it got while the document was hidden, and at which number."""
         self._status_seq = -1
@@ -64,6 +74,19 @@ class Cursor:
                 return
             self.first = key
         self.position = last_seq
+
+    def is_waiting(self, doc: Document) -> bool:
+        """Whether the client has seen more than the document has; if no longer, it continues there."""
+        awaited = self.awaited
+        if awaited is None:
+            return False
+        if awaited.epoch == doc.epoch:
+            if doc.seq < awaited.seq:
+                return True
+            if doc.leads_from(awaited.seq):
+                self.resume_at(doc, awaited.seq, awaited.oldest)
+        self.awaited = None
+        return False
 
     def begin_at(self, doc: Document, position: int) -> None:
         """Continue at a position with all items, as a copy of the document does."""

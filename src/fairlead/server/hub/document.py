@@ -114,6 +114,8 @@ class Document:
         self.every_s = 0.0
         """Least time between two updates of clients; 0 for no limit."""
         self.due = 0.0
+        self.copied = False
+        """Whether another process has the document itself, which can be at a later number (N50)."""
         self.throttled = False
         """Whether its changes wait because clients were updated recently."""
         self._source = source

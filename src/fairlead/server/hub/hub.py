@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from fairlead.server.hub.cursor import Cursor
+from fairlead.server.hub.cursor import Awaited, Cursor
 from fairlead.server.hub.document import Beside, Document, Source
 from fairlead.server.hub.subscriber import Subscriber
 from fairlead.server.limits import Limits
@@ -34,6 +34,11 @@ __all__ = ["Hub"]
 PENDING = "pending"
 """The section with open requests: its changes are sent before all others."""
 
+BEHIND = (
+    "This server has less of the session than this client has shown, because it has lost the "
+    "connection to the machine. Try again in a moment."
+)
+
 
 class Hub:
     """All documents and all clients of one server; a client is one socket, by any name."""
@@ -45,6 +50,8 @@ class Hub:
         """Called when `urgent` has a client."""
         self.on_changed: Callable[[], None] | None = None
         """Called like `on_ready`, for the clients that `copy` added."""
+        self.on_behind: Callable[[str], None] | None = None
+        """Called with the name of a copied document that a client has seen more of (N50)."""
         self._urgent: dict[str, None] = {}
         self._limits = limits or Limits()
         self._documents: dict[str, Document] = {}
@@ -71,12 +78,15 @@ class Hub:
         every_s: float = 0.0,
         beside: Beside | None = None,
         offset: int = 0,
+        copied: bool = False,
     ) -> None:
         """Offer a document. With `item_ids` it has items, which are sent in windows.
 
         `offset` is the number of older items that the source does not have (`prepend`).
         `beside` returns the turns that a page of older items needs.
         With `every_s` its changes are sent at this interval, to all clients together.
+        With `copied` another process has the document itself. A client that has seen more than this
+        copy waits until the copy is there, or is `current`.
         """
         doc = self._documents[document] = Document(
             document,
@@ -88,6 +98,7 @@ class Hub:
             beside=beside,
             offset=offset,
         )
+        doc.copied = copied
         if every_s:
             doc.every_s = every_s
             self._throttled[document] = doc
@@ -178,9 +189,31 @@ class Hub:
         cursor = subscriber.cursors[document] = Cursor(window, self._limits)
         subscriber.clear_unacked(document)
         self._followers.setdefault(document, {})[client] = None
-        if last_seq is not None and epoch == doc.epoch and doc.leads_from(last_seq):
-            cursor.resume_at(doc, last_seq, oldest)
+        if last_seq is not None and epoch == doc.epoch:
+            if doc.leads_from(last_seq):
+                cursor.resume_at(doc, last_seq, oldest)
+            elif doc.copied and last_seq > doc.seq:
+                cursor.awaited = Awaited(doc.epoch, last_seq, oldest)
+                if self.on_behind is not None:
+                    self.on_behind(document)
         return self._advance(subscriber, doc, cursor, now, answer=True)
+
+    def waiting(self, document: str) -> list[str]:
+        """The clients that have seen more of a copied document than there is."""
+        doc = self._documents.get(document)
+        if doc is None or not doc.copied:
+            return []
+        names = self._followers.get(document, ())
+        return [name for name in names if self._clients[name].cursors[document].is_waiting(doc)]
+
+    def current(self, document: str, clients: Iterable[str]) -> None:
+        """A copied document is as new as what these clients have seen: they wait no longer."""
+        for client in clients:
+            subscriber = self._clients.get(client)
+            cursor = subscriber.cursors.get(document) if subscriber is not None else None
+            if cursor is not None:
+                cursor.awaited = None
+                self._make_ready(client)
 
     # Copies: clients that have all items, on another machine
 
@@ -298,6 +331,8 @@ class Hub:
                 doc.due = now + doc.every_s
             if cursor.position == doc.seq:
                 continue
+            if cursor.awaited is not None and cursor.is_waiting(doc):
+                continue
             if subscriber.is_behind:
                 break  # It is ready again with its next ack.
             if doc.throttled and cursor.position is not None and not cursor.everything:
@@ -353,6 +388,8 @@ class Hub:
         doc = self._current(document)
         if subscriber is None or cursor is None or doc is None:
             return [_not_followed(document)]
+        if cursor.is_waiting(doc):
+            return [Problem(code="unavailable", message=BEHIND, document=document)]
         out: list[FromServer] = []
         while cursor.position != doc.seq:
             out += self._advance(subscriber, doc, cursor, now, answer=True)
@@ -373,6 +410,8 @@ class Hub:
         doc = self._current(document)
         if cursor is None or doc is None:
             return [_not_followed(document)]
+        if cursor.is_waiting(doc):
+            return []  # The client keeps its items; they may be later than those of this copy.
         cursor.release(doc, oldest)
         first, window = doc.first_from(cursor.first), doc.window_from(cursor.first)
         return [Released(document=document, oldest=first, window=window)]
@@ -395,7 +434,9 @@ class Hub:
         *,
         answer: bool = False,
     ) -> list[FromServer]:
-        """The next message, if anything changed; with `answer` in any case."""
+        """The next message, if anything changed; with `answer` in any case but N50."""
+        if cursor.awaited is not None and cursor.is_waiting(doc):
+            return []
         update = cursor.advance(doc, now, answer=answer)
         if update is None:
             return []
