@@ -149,9 +149,17 @@ def with_generated(document: str, before: str) -> str:
 def _head(versions: Sequence[str]) -> str:
     return f"""# Tested CLI versions
 
-`python -m tests.e2e.conformance {" ".join(versions)}` (`make conformance`) generates this page; do
-not edit it by hand. Each row is a test in `{SUITE}` that drives the real CLI with a scripted model
-and without a network. `make test` runs most of them, each on one of 2.1.38 and 2.1.325.
+Fairlead is tested on real CLIs from {versions[0]} to {versions[-1]}. This page has the results:
+
+- Scenarios, by topic. Each row is a test in `{SUITE}` that drives the real CLI with a scripted
+  model and without a network.
+- [Generated permission calls](#generated-permission-calls): Fairlead's permission policy compared
+  with the decisions of the CLIs.
+- [Generated conversations](#generated-conversations): the emulator compared with the CLIs.
+- [Differences between versions](#differences-between-versions) that Fairlead handles.
+
+`make conformance` (`python -m tests.e2e.conformance {" ".join(versions)}`) generates this page; do
+not edit it by hand. `make test` runs most of the scenarios, each on 2.1.38 or 2.1.325.
 
 {PASSED} passed · {FAILED} failed · {ABSENT} does not apply to this version
 """

@@ -293,7 +293,7 @@ def _flags() -> Iterator[HostScript]:
 
 
 def _interrupts() -> Iterator[HostScript]:
-    """CLI-1654: an interrupt while a UserPromptSubmit callback is open, and the turn after it."""
+    """An interrupt while a UserPromptSubmit callback is open, and the turn after it."""
     hooks = {"UserPromptSubmit": [{"hookCallbackIds": ["held"]}]}
     yield _script(
         "interrupt-in-the-prompt-hook",
