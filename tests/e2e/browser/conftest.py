@@ -34,7 +34,7 @@ from fairlead.server.limits import Limits
 from fairlead.testing.emulated import EmulatedClaude
 from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.app_server import AppServer, open_app_server
-from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
+from tests.e2e.browser.chromium import ARGUMENTS, HOW, SHORT_LIVED, find
 from tests.e2e.browser.fake_cli import FakeCli, FakeCliProcess, open_fake_cli
 from tests.server.tls_proxy import KEY_HASH
 
@@ -70,7 +70,8 @@ async def launched(path: str | None, *arguments: str) -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
-    async with launched(find(), f"--ignore-certificate-errors-spki-list={KEY_HASH}") as browser:
+    trusted = f"--ignore-certificate-errors-spki-list={KEY_HASH}"
+    async with launched(find(), SHORT_LIVED, trusted) as browser:
         yield browser
 
 

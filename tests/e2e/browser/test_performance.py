@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from tests.e2e.browser import paint_clock
 from tests.e2e.browser.app_page import AppPage
-from tests.e2e.browser.conftest import Emulated, Visit
+from tests.e2e.browser.chromium import find
+from tests.e2e.browser.conftest import Emulated, Visit, launched
 from tests.e2e.browser.flooded import Flooded, open_flooded
 from tests.e2e.browser.scripts import say, scene
 from tests.e2e.browser.stopwatch import Measured, measured
@@ -88,6 +89,13 @@ ANCHOR = """() => {
   };
   look();
 }"""
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    """A browser with all its compilers, unlike that of the other tests."""
+    async with launched(find()) as browser:
+        yield browser
 
 
 @pytest_asyncio.fixture(loop_scope="session")
