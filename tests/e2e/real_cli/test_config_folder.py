@@ -24,6 +24,9 @@ from tests.server.conftest import Client
 
 SOURCE = Path(str(fairlead.__file__)).parent.parent
 EFFORT_SINCE = Version(2, 1, 38)
+START_S = 2 * TURN_S
+"""A server needs some 5 s of CPU time until it prints its link: 3 s for itself, 2 s for `--version` of an
+old CLI. On a machine whose cores are shared by twenty processes, that is longer than a turn."""
 
 
 def has_effort(cli: RealCli) -> bool:
@@ -72,9 +75,22 @@ class ServerClient:
         return json.load(opened)
 
 
+async def printed_link(output: asyncio.StreamReader) -> str:
+    """The link that a starting server prints."""
+    lines: list[str] = []
+    try:
+        async with asyncio.timeout(START_S):
+            while "#code=" not in (line := (await output.readline()).decode()):
+                assert line, f"the server ended before it printed its link: {lines}"
+                lines.append(line)
+    except TimeoutError:
+        raise AssertionError(f"no link within {START_S:g} s; the server printed {lines}") from None
+    return line.split()[-1]
+
+
 @asynccontextmanager
 async def serve(harness: CliHarness, config: Path) -> AsyncIterator[ServerClient]:
-    """The server as a user starts it, its whole environment given."""
+    """The server as a user starts it, with a fixed environment."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser", "--port", "0",
         "--agent", str(harness.cli.executable), "--data", str(harness.project.parent / "data"),
@@ -85,10 +101,7 @@ async def serve(harness: CliHarness, config: Path) -> AsyncIterator[ServerClient
     )  # fmt: skip
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(TURN_S):
-            while "#code=" not in (line := (await process.stdout.readline()).decode()):
-                assert line, "the server ended before it said how to get in"
-        base, code = line.split()[-1].split("/#code=")
+        base, code = (await printed_link(process.stdout)).split("/#code=")
         body = json.dumps({"code": code, "name": "test"}).encode()
         request = urllib.request.Request(f"{base}/api/pair", body, {"Origin": base})
         paired = await asyncio.to_thread(urllib.request.urlopen, request, timeout=30)
