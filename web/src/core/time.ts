@@ -1,6 +1,6 @@
 /** Times, costs and sizes for people. Pure: the time is passed in as a value. */
 
-/** `0:08`, `3:05`, `1:02:33`: how long something has been going on. */
+/** `0:08`, `3:05`, `1:02:33`: how long something has been running. */
 export function clockTime(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const [h, m, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];

@@ -180,7 +180,7 @@ export interface TerminalAttach {
   readonly offset?: number;
 }
 
-/** Send no more output of a terminal; its shell goes on. */
+/** Send no more output of a terminal; its shell keeps running. */
 export interface TerminalDetach {
   readonly type: "terminal_detach";
   readonly terminal: string;

@@ -16,7 +16,7 @@ export function isRunning(hook: NoticeItem): boolean {
   return (hook.data["outcome"] ?? null) === null;
 }
 
-/** Whether a hook did what it should: nobody has to look at it. */
+/** Whether a hook did what it should, so that the user need not look at it. */
 export function isQuiet(hook: NoticeItem): boolean {
   return isRunning(hook) || hook.data["outcome"] === "success";
 }

@@ -40,7 +40,7 @@ const STATES: Readonly<Record<string, Shown>> = {
 export function shownStatus(status: Status | ListedStatus, tool = ""): Shown {
   const known = STATES[status.state] ?? { label: status.state, tone: "quiet", busy: false };
   if (status.state === "running_tool" && tool) return { ...known, label: `Running ${tool}` };
-  // A turn that has ended while work goes on: it is the user's turn, and something runs.
+  // A turn that has ended while background work continues: it is the user's turn, and something runs.
   if (!known.busy && status.background > 0 && isAlive(status.state)) {
     return { label: `${known.label} · ${status.background} in background`, tone: known.tone === "quiet" ? "run" : known.tone, busy: false };
   }

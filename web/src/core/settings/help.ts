@@ -61,7 +61,7 @@ export function helpOf(session: Session, words = ""): Help {
   const own = session.tools.filter((name) => !name.startsWith("mcp__"));
   const sections: readonly HelpSection[] = [
     section("Slash commands", "Typed at the start of a message.", slashCommands(session.commands).map((command) => entry(`/${command.name}`, command.description, command.hint))),
-    section("Tools", "What the model can do. The permission mode decides which of them ask first.", own.map((name) => entry(name, TOOLS[name] ?? ""))),
+    section("Tools", "Tools of the model. The permission mode decides which of them ask first.", own.map((name) => entry(name, TOOLS[name] ?? ""))),
     ...mcpSections(session),
     section("Agents", "Agents that the model can delegate work to.", session.agents.map((name) => entry(name, ""))),
     section("Skills", "Instructions that the model follows when they apply.", session.skills.map((name) => entry(name, ""))),

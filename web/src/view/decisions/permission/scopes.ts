@@ -49,7 +49,7 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 
 /** How long a denied rule lasts. */
-const DENIED_PLACE = "denied without asking for the rest of this session, also what is open now";
+const DENIED_PLACE = "denied without asking for the rest of this session, including open requests";
 
 const WHERE: Readonly<Record<string, string>> = {
   session: "in this session",
@@ -114,7 +114,7 @@ function calls(choice: OfferedChoice): string {
   return choice.subject;
 }
 
-/** The choice was made, and whether the CLI asks all the same cannot be predicted. */
+/** The choice was made, and whether the CLI still asks cannot be predicted. */
 const MAY_ASK: Piece = { text: "may ask", code: false, strong: true };
 
 function covers(choice: OfferedChoice): readonly Piece[] {
