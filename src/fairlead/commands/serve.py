@@ -23,12 +23,12 @@ from typing import Any
 from fairlead.commands.agents import DEMO, Agent, add_env_argument, choose
 from fairlead.commands.link import link_at_enter
 from fairlead.commands.opening import LaunchPage
+from fairlead.commands.serving.arguments import add_address_arguments
 from fairlead.commands.serving.checks import (
     check_data_folder,
     check_root,
     check_tls,
     default_data_folder,
-    port_number,
 )
 from fairlead.commands.serving.profile_checks import login_of
 from fairlead.commands.serving.settings import apply_settings, read_settings
@@ -67,38 +67,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent",
         help="claude, demo, or the path of a CLI (default: claude if installed, else demo)",
     )
-    parser.add_argument(
-        "--port", type=port_number, default=8787, help="the port; 0 selects a free one"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
-    parser.add_argument(
-        "--name", action="append", default=[], help="extra host name to accept (may be repeated)"
-    )
-    parser.add_argument("--certificate", type=Path, help="a TLS certificate (PEM)")
-    parser.add_argument("--key", type=Path, help="its key (PEM)")
-    parser.add_argument(
-        "--i-understand-plain-http",
-        action="store_true",
-        help="listen beyond this machine without TLS; anyone on the network can then take over",
-    )
-    parser.add_argument(
-        "--trusted-proxy",
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="an address or network whose X-Forwarded-* headers are trusted (may be repeated)",
-    )
-    parser.add_argument(
-        "--public-url",
-        metavar="URL",
-        help="the URL of a proxy for clients, such as https://agents.example.org/fairlead",
-    )
+    add_address_arguments(parser)
     parser.add_argument("--data", type=Path, help="the data folder")
     parser.add_argument(
         "--new-database",
         action="store_true",
         help="rename a database that cannot be used (it is kept) and create an empty one",
     )
+    _add_session_arguments(parser)
+    parser.add_argument(
+        "--workers",
+        type=worker_count,
+        default=1,
+        metavar="N",
+        help="run sessions in N processes, separate from the one that serves clients (default: 1, all in "
+        "one process)",
+    )
+    parser.add_argument("--worker", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
+    parser.set_defaults(model=None, permission_mode="default", resume=None, record=None, cwd=None)
+
+
+def _add_session_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments about what sessions may do and what their CLI gets."""
     parser.add_argument(
         "--root",
         type=Path,
@@ -116,7 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode-ceiling",
         choices=MODES,
         default="acceptEdits",
-        help="most permissive mode a client may select",
+        help="most permissive mode a client may select (default: %(default)s)",
     )
     parser.add_argument(
         "--terminal",
@@ -136,17 +127,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not suggest the next message (each suggestion is a request to the model)",
     )
-    parser.add_argument(
-        "--workers",
-        type=worker_count,
-        default=1,
-        metavar="N",
-        help="run sessions in N processes beside the one that serves clients (default: 1, all in "
-        "one process)",
-    )
-    parser.add_argument("--worker", type=int, default=0, help=argparse.SUPPRESS)
-    parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
-    parser.set_defaults(model=None, permission_mode="default", resume=None, record=None, cwd=None)
 
 
 Attach = Callable[[Service], AbstractAsyncContextManager[None]]

@@ -22,6 +22,7 @@ import msgspec
 
 from fairlead.commands.fleet.needed import default_gateway_folder, need_fleet_packages
 from fairlead.commands.serve import address_of_arguments
+from fairlead.commands.serving.arguments import add_address_arguments
 from fairlead.commands.serving.checks import check_data_folder, check_tls, port_number
 from fairlead.commands.terminal import Style
 from fairlead.errors import UsageError
@@ -61,45 +62,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gateway-name",
         metavar="NAME",
-        help="join: what people call this gateway (default: its host name)",
+        help="join: the display name of this gateway (default: its host name)",
     )
     parser.add_argument(
         "--gateway-ca", type=Path, metavar="FILE", help="join: accept this authority (PEM)"
     )
-    parser.add_argument(
-        "--port", type=port_number, default=8787, help="the port for browsers; 0 selects a free one"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on for browsers")
-    parser.add_argument(
-        "--name", action="append", default=[], help="extra host name to accept (may be repeated)"
-    )
-    parser.add_argument("--certificate", type=Path, help="a TLS certificate (PEM)")
-    parser.add_argument("--key", type=Path, help="its key (PEM)")
-    parser.add_argument(
-        "--i-understand-plain-http",
-        action="store_true",
-        help="listen beyond this machine without TLS; anyone on the network can then take over",
-    )
-    parser.add_argument(
-        "--trusted-proxy",
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="an address or network whose X-Forwarded-* headers are trusted (may be repeated)",
-    )
-    parser.add_argument(
-        "--public-url",
-        metavar="URL",
-        help="the URL of a proxy for clients, such as https://agents.example.org",
-    )
+    add_address_arguments(parser)
     parser.add_argument("--data", type=Path, help="the data folder of the gateway")
     parser.add_argument(
         "--archive",
         type=Path,
         metavar="FOLDER",
-        help="keep the logs that machines copy to the bus in this folder for ever, readable by "
+        help="keep the logs that machines copy to the bus in this folder permanently, readable by "
         "this user; they can be searched, and continued on another machine when theirs is gone",
     )
+    _add_bus_arguments(parser)
+
+
+def _add_bus_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments about the bus: one that the gateway runs, or one that it uses."""
     parser.add_argument(
         "--bus-host",
         metavar="ADDRESS",
@@ -125,15 +106,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ADDRESS",
-        help="use the nats-server at this address, such as tls://nats-1:4222, instead of an own "
-        "one; its configuration must include bus/accounts.conf of the data folder (may be repeated)",
+        help="use the nats-server at this address, such as tls://nats-1:4222, instead of "
+        "starting one; its configuration must include bus/accounts.conf of the data folder (may be repeated)",
     )
     parser.add_argument("--bus-ca", type=Path, metavar="FILE", help="--bus: its authority (PEM)")
     parser.add_argument(
         "--bus-reload",
         metavar="COMMAND",
-        help="--bus: brings bus/accounts.conf to the servers and has them read it, when a machine "
-        "joins or is removed",
+        help="--bus: the command that copies bus/accounts.conf to the servers and makes them reload "
+        "it, when a machine joins or is removed",
     )
     parser.add_argument(
         "--bus-replicas",
