@@ -101,7 +101,7 @@ class ProjectTrust:
 
     def _show(self, project: ProjectCommands) -> None:
         style = self._style
-        print(style.ask("? this project wants to run programs of its own"))
+        print(style.ask("? this project wants to run its own programs"))
         for line in _program_lines(project):
             print(line)
         print(style.dim("  They run or are allowed without a further question. Trust them only if"))

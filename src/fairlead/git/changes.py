@@ -225,7 +225,7 @@ def _is_big(files: Files, path: str) -> bool:
 
 
 async def _parsed(parse: Callable[[bytes], T], printed: bytes) -> T:
-    """Parse what git printed; long output in a thread, so that the event loop goes on."""
+    """Parse what git printed; long output in a thread, so that the event loop is not blocked."""
     if len(printed) <= PARSED_AT_ONCE:
         return parse(printed)
     return await asyncio.to_thread(parse, printed)

@@ -65,9 +65,11 @@ class GitCommits(GitReader):
         if not message.strip():
             raise GitError("commit", "a commit needs a message")
         if (await self.hooks())[1] != hooks:
-            raise GitStale("The hooks of this repository have changed since. Look at them again.")
+            raise GitStale(
+                "The hooks of this repository changed after they were shown. Review them again."
+            )
         if await self.staged_digest() != staged:
-            raise GitStale("The staged changes have changed since. Look at them again.")
+            raise GitStale("The staged changes changed after they were shown. Review them again.")
         listed = await self._configuration()
         options = [*_without_hooks_path(FIXED), *filter_overrides(listed), *_signers(listed)]
         await self._run(

@@ -74,7 +74,7 @@ class GitIndex(GitReader):
         """
         await self._refuse_filters([path])
         if content_digest(files, path) != content:
-            raise GitStale("The file has changed since. Look at what would be lost again.")
+            raise GitStale("The file changed after the list was shown. Review what would be lost.")
         if untracked:
             await self._write("clean", "--force", "--quiet", "--", literal(path))
         else:
@@ -83,7 +83,7 @@ class GitIndex(GitReader):
     async def _hunk(self, path: str, digest: str, *, staged: bool) -> bytes:
         patch = (await self.hunks(path, staged=staged)).only(digest)
         if patch is None:
-            raise GitStale("The file has changed since, so this hunk no longer exists. Try again.")
+            raise GitStale("The file has changed, so this hunk no longer exists. Try again.")
         return patch
 
     async def _apply(self, patch: bytes, *how: str) -> None:

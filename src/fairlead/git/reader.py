@@ -231,7 +231,7 @@ def filter_settings(listed: bytes) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def git_environment() -> dict[str, str]:
-    """The whole environment of git, in which it asks nobody and fetches nothing."""
+    """The complete environment of git, in which it neither prompts for input nor fetches anything."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return environment | {
         "LC_ALL": "C.UTF-8",

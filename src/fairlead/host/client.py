@@ -85,7 +85,7 @@ class Client(Controls):
     async def start(self) -> None:
         """Start the CLI and complete the handshake."""
         if self._link is not None:
-            raise UsageError("this session was started before; make a new one")
+            raise UsageError("this session was already started; create a new one")
         try:
             await self._start()
         except BaseException:
@@ -408,7 +408,7 @@ class Client(Controls):
         try:
             await self.control("initialize")
         except ControlError:
-            pass  # 2.1.38 says "Already initialized", and lists them all the same (CLI-225).
+            pass  # 2.1.38 says "Already initialized", but still lists them (CLI-225).
 
     # Other constructors
 

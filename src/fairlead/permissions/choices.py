@@ -49,7 +49,7 @@ _MAX_EXAMPLES = 3
 _MAX_TEXT = 10_000
 """Characters of a command, a path or an address."""
 _MAX_OWN_RULES = 20
-"""Commands of a line for which there is an exact rule each; nobody compares more of them."""
+"""Most commands of a line that get an exact rule each; a user would not compare more of them."""
 _MAX_SUGGESTIONS = 20
 _MAX_SUGGESTED_RULES = 50
 _MAX_PAST = 50

@@ -35,7 +35,7 @@ _READ_TOOLS = ("Read",)
 _WRITE_TOOLS = ("Edit",)
 _WRITE_NAMES = ("Edit", "Write", "NotebookEdit", "MultiEdit")
 """The CLI applies only `Edit(path)` and ignores `Write(path)` (measured). Deny and ask rules with
-the other names apply here all the same, because their authors expect it."""
+the other names still apply here, because their authors expect it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,7 @@ class ServedDocuments(DocumentServer, Presence, Protocol):
 
 
 class Extension(Protocol):
-    """Sessions of other processes, which a server serves beside its own."""
+    """Sessions of other processes, which a server serves in addition to its own."""
 
     @property
     def documents(self) -> ServedDocuments:

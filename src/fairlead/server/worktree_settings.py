@@ -64,7 +64,8 @@ class WorktreeSettings:
         if len(setup) > COMMAND_CHARS or len(names) > FILES:
             raise Refusal(
                 "too_large",
-                f"A command can have {COMMAND_CHARS:,} characters, and {FILES} files can be copied.",
+                f"A command can have at most {COMMAND_CHARS:,} characters, and at most {FILES} files can be "
+                "copied.",
             )
         for name in names:
             parts = name.split("/")

@@ -1,6 +1,6 @@
 """A transcript with its reducer's notes, as parts that can be stored.
 
-A fold that goes on from a checkpoint ends as one that began with the first event. Taking one is
+A fold that continues from a checkpoint ends in the same state as a fold of all events. Taking one is
 quick and shares the rows; writing it takes its time and may be done in another thread. The form
 belongs to this exact code: a store of checkpoints also stores which code made them. `packed`
 has the rows; where the parts are kept is the business of `store`.
@@ -143,7 +143,7 @@ def checkpoint(fold: Fold) -> Checkpoint:
 
 
 def restore(parts: Sequence[bytes]) -> Fold:
-    """A fold that goes on from a checkpoint; raises `Unreadable`."""
+    """A fold that continues from a checkpoint; raises `Unreadable`."""
     try:
         head = _head_decoder().decode(unpack(parts[-1]))
         bodies = iter(parts[:-1])
@@ -155,7 +155,7 @@ def restore(parts: Sequence[bytes]) -> Fold:
             raise Unreadable("there are more parts than the head knows")
         return fold
     except (zlib.error, msgspec.DecodeError, StopIteration, LookupError) as problem:
-        raise Unreadable(f"this is no checkpoint: {problem!r}") from problem
+        raise Unreadable(f"this is not a checkpoint: {problem!r}") from problem
 
 
 def _restore_document(document: Document, head: _Head, bodies: Iterator[bytes]) -> None:

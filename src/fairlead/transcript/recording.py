@@ -40,7 +40,7 @@ def recorded(entry: dict[str, Any]) -> tuple[Fed, float] | None:
 
 
 def _resumed(argv: list[str]) -> str | None:
-    """The session that these arguments go on with; `latest` if they do not name it."""
+    """The session that these arguments continue; `latest` if they do not name it."""
     for flag in ("--resume", "-r"):
         if flag in argv[:-1]:
             return argv[argv.index(flag) + 1]

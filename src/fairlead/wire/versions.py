@@ -167,7 +167,7 @@ class Feature(Enum):
     SCHEMA_LOOPS = ("schema_loops", _before(220))
     """A model that never fills in the output schema is asked again endlessly; max_turns does
     not count that, only a budget ends it (tried: 1,164 requests in 30 s on 2.1.38, 658 in 8 s on
-    2.1.120; 2.1.220 asks once more)."""
+    2.1.120; 2.1.220 asks once again)."""
     DIES_ON_BAD_MCP_CONFIG = ("dies_on_bad_mcp_config", _before(120))
     """An --mcp-config that it cannot use ends it with exit 0 and no output (CLI-112)."""
 

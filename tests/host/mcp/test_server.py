@@ -289,7 +289,7 @@ ERRORS = [
         request("prompts/get", {"name": "broken"}), -32603, "the role 'system'", id="prompt fails"
     ),
     pytest.param(
-        request("logging/setLevel", {"level": "loud"}), -32602, "is none of debug", id="level"
+        request("logging/setLevel", {"level": "loud"}), -32602, "is not one of debug", id="level"
     ),
     pytest.param(
         request("completion/complete", {"argument": {"name": "a", "value": ""}}),

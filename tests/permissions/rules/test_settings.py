@@ -94,7 +94,7 @@ def test_P37_a_change_that_changes_nothing_does_not_touch_the_file(tmp_path: Pat
     [
         ('{"permissions": {"allow": [', "not valid JSON"),
         ('{\n  // mine\n  "permissions": {}\n}', "reads no comments"),
-        ('{"a": 1, "a": 2}', "stands twice"),
+        ('{"a": 1, "a": 2}', "occurs twice"),
         ("[1]", "not hold a JSON object"),
         ('{"permissions": []}', "not an object"),
         ('{"permissions": {"allow": "Bash"}}', "not a list of texts"),

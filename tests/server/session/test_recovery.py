@@ -342,6 +342,8 @@ async def test_a_session_whose_file_is_gone_is_not_resumed_but_a_new_one_is_offe
         hub_client = await harness.hub_client(session)
         assert hub_client.state is not None
         assert hub_client.state["items"][0]["text"] == "hello"
+        unknown = await harness.act(Resume(session="unknown"))
+        assert (unknown.code, unknown.message) == ("not_found", "Session 'unknown' not found.")
 
 
 class Clock:

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     draining.add_argument("machine", help="its name or id")
     draining.add_argument("--undo", action="store_true", help="start new sessions there again")
     draining.set_defaults(act=_drain)
-    removing = actions.add_parser("remove", help="remove a machine; it is cut off at once")
+    removing = actions.add_parser("remove", help="remove a machine; it is disconnected at once")
     removing.add_argument("machine", help="its name or id")
     removing.set_defaults(act=_remove)
     backing_up = actions.add_parser(
@@ -83,13 +83,13 @@ def _drain(arguments: argparse.Namespace) -> int:
     if arguments.undo:
         print(f"{name} gets new sessions again.")
     else:
-        print(f"{name} gets no new sessions of the fleet. Those that run there go on.")
+        print(f"{name} gets no new sessions from the fleet. Running sessions continue.")
     return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
     name = ask_gateway(arguments.data, "remove", node=arguments.machine)
-    print(f"{name} is removed and cut off. Its sessions go on there, with its own address only.")
+    print(f"{name} was removed and disconnected. Its sessions continue there, at its own address.")
     return 0
 
 

@@ -41,7 +41,7 @@ async def join(arguments: argparse.Namespace) -> int:
         bus.mkdir(mode=0o700, exist_ok=True)
         if (bus / "jetstream").exists():
             raise UsageError(
-                f"{arguments.data} is the data folder of a gateway with a bus of its own. Name "
+                f"{arguments.data} is the data folder of a gateway with its own bus. Name "
                 "another folder with --data."
             )
         key, signer = NodeKey.stored_in(bus / "gateway.key"), NodeKey.stored_in(bus / "admin.key")

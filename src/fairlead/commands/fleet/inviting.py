@@ -21,7 +21,7 @@ def invite(data: Path, *, wait: bool, gateway: bool = False) -> int:
     before = {each["id"] for each in ask_gateway(data, "waiting")}
     link = ask_gateway(data, "invite", gateway=gateway)
     style = Style()
-    print("On the machine that shall join, run within ten minutes:")
+    print("On the machine that should join, run within ten minutes:")
     command = "fairlead gateway join" if gateway else "fairlead node join"
     print(f"\n  {style.accent(f'{command} {link!r}')}\n", flush=True)
     if not wait:
@@ -29,7 +29,7 @@ def invite(data: Path, *, wait: bool, gateway: bool = False) -> int:
         return 0
     machine = _next(data, before)
     if machine is None:
-        print("No machine came. Run this again for a new link.", file=sys.stderr)
+        print("No machine joined in time. Run this again for a new link.", file=sys.stderr)
         return 1
     print(f"{style.bold(machine['name'])} ({machine['address']}) asks to join.")
     print(f"Its screen must show the number {style.accent(machine['number'])}.", flush=True)

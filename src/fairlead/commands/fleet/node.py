@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--machine-name",
         metavar="NAME",
-        help="what people call this machine (default: its host name)",
+        help="the display name of this machine (default: its host name)",
     )
     parser.add_argument(
         "--new-identity", action="store_true", help="join: make a new key, for a copied machine"
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=DRAIN_S,
         metavar="N",
-        help="at SIGTERM, how long turns that run may go on; the machine gets no new sessions "
+        help="at SIGTERM, how long running turns may continue; the machine gets no new sessions "
         "meanwhile, and a second SIGTERM ends it at once (default: %(default)g)",
     )
     serve.add_arguments(parser)

@@ -224,7 +224,9 @@ def _json(value: Any, at: Path, scope: Scope) -> None:
     elif isinstance(value, str):
         _references(value, at, scope)
     elif value is not None and not isinstance(value, bool | int | float):
-        raise Mistake(at, f"{_key(at)} is {value}, which JSON has not.", "Put it in quotes.")
+        raise Mistake(
+            at, f"{_key(at)} is {value}, which JSON does not support.", "Put it in quotes."
+        )
 
 
 def _key(at: Path) -> str:

@@ -128,9 +128,9 @@ class Behaviors(Struct, frozen=True, kw_only=True):
     details_api_errors: bool = True
     """The message about an API error has its status and type."""
     retries_bad_request: bool = True
-    """A request that the API answers with 400 is sent once more."""
+    """A request that the API answers with 400 is sent again, once."""
     retries_refusals: bool = True
-    """After a reply that a classifier stopped, the model is called once more."""
+    """After a reply that a classifier stopped, the model is called again, once."""
     resumes_cut_replies: bool = True
     """A reply that broke off after a complete block is continued; else it is requested again."""
     falls_back: bool = True

@@ -46,7 +46,7 @@ class OutputLimits:
             self._early = self._judge(reason, "")
 
     def apply(self, received: ReceivedReply) -> Ending | Literal["again"] | None:
-        """None for an ordinary reply, "again" to ask once more, or how the turn ends."""
+        """None for an ordinary reply, "again" to ask again, or how the turn ends."""
         profile = self._parts.session.profile
         if self._early is not None:
             return None if received.has_tools else self._early

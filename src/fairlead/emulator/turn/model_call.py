@@ -388,7 +388,7 @@ class ModelCall:
     def _say_block(self, block: dict[str, Any]) -> None:
         profile = self._parts.session.profile
         if block["type"] == "text" and not block["text"]:
-            # An empty text has no line (CLI-529); the old version replays the prompt all the same.
+            # An empty text has no line (CLI-529); the old version still replays the prompt.
             if not profile.replays_before_stream:
                 self._on_start()
             return

@@ -135,7 +135,7 @@ class Permissions:
     def _own_question(
         self, call: ToolCall, decision: Decision, book: RuleBook, place: PathContext
     ) -> Decision | None:
-        """The reason of the tool itself to ask, beside a rule that asks for all of it (CLI-1714)."""
+        """The tool's own reason to ask, in addition to an ask rule for the whole tool (CLI-1714)."""
         entry = decision.rule
         asks = decision.behavior is Behavior.ASK and decision.reason is Reason.RULE
         if entry is None or not asks:

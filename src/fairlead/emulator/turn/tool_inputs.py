@@ -102,7 +102,7 @@ def check_input(name: str, input: Mapping[str, Any], profile: Profile) -> Outcom
 
 
 def _unfit_value(name: str, given: Mapping[str, Any]) -> Outcome | None:
-    """The result for values of the right types that the tool refuses all the same."""
+    """The result for values of the right types that the tool still refuses."""
     if name == "AskUserQuestion":
         return check_questions(given["questions"])
     if name == "WebFetch" and not urlsplit(given["url"]).scheme:

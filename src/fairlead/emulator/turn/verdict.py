@@ -59,7 +59,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return meta if self.reason_type is None else {**meta, "reason_type": self.reason_type}
 
     def matching(self, entry: SourcedRule) -> Verdict:
-        """The request of a tool that would ask anyway, beside an ask rule for all of the tool."""
+        """The request of a tool that would ask anyway, in addition to an ask rule for the whole tool."""
         matched = {"source": entry.scope.value, "tool_name": entry.rule.tool}
         request = {**self.request, "matched_ask_rule": matched}
         if "server_policy_ask_only" in request:

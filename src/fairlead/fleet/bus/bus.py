@@ -2,7 +2,7 @@
 
 Three things travel over it:
 
-- *messages*, by subject, at most once: one that nobody receives is gone. Live changes, beats,
+- *messages*, by subject, at most once: a message without a receiver is lost. Live changes, beats,
   requests and their answers are messages.
 - *buckets* of keys with revisions, for what all machines must agree on: devices, leases, owners.
 - *streams* of records, for copies of session logs.

@@ -1,6 +1,6 @@
 """Creates the buckets and streams of a fleet. Only the admin's key may do this.
 
-Each bucket repeats its writes on `fl.kv.<bucket>.<key>`, so that nobody needs a consumer to hear
+Each bucket repeats its writes on `fl.kv.<bucket>.<key>`, so that no client needs a consumer to receive
 of them. Leases expire by themselves.
 """
 
@@ -28,7 +28,7 @@ LEASE_S = 15
 LOG_DAYS = 14
 
 AGES_S = {"clients": 60 * 86_400, "uploads": 3_600}
-"""How long a key stays in a bucket after it was written; other keys stay for ever. A client that was
+"""How long a key stays in a bucket after it was written; other keys stay forever. A client that was
 unused for 60 days is forgotten by its machines too."""
 
 MOST_KEYS = {"uploads": 1024}

@@ -1,4 +1,4 @@
-"""One connection to a NATS server that is made again for ever.
+"""One connection to a NATS server, reopened whenever it is lost.
 
 nats-py reconnects by itself, but gives up after 60 attempts, sends what was queued meanwhile as if
 nothing had happened, and does not notice a server that hangs while its buffers are full. So each
@@ -159,7 +159,9 @@ class NatsLink:
         deadline = time.monotonic() + ROOM_S
         while self._is_full(size):
             if time.monotonic() > deadline:
-                raise BusUnavailable("The bus takes no more data now; too much is unsent.")
+                raise BusUnavailable(
+                    "The bus accepts no more data now, because too much is unsent."
+                )
             await asyncio.sleep(ROOM_S / 50)
 
     async def subscribe(self, subject: str, handler: RawHandler) -> LinkSubscription:

@@ -61,7 +61,7 @@ class NodeKey:
         """The key of a seed; raises `ValueError`."""
         raw = _decode(seed.strip())
         if len(raw) != 2 + _BYTES or raw[0] & 0xF8 != _SEED:
-            raise ValueError("this is no seed of a key")
+            raise ValueError("this is not the seed of a key")
         return cls(raw[2:])
 
     @classmethod
@@ -120,7 +120,7 @@ def _encode(raw: bytes) -> str:
 
 def _decode(text: str) -> bytes:
     if not text.isascii() or len(text) > 100:
-        raise ValueError("this is no key")
+        raise ValueError("this is not a key")
     raw = base64.b32decode(text + "=" * (-len(text) % 8))
     if binascii.crc_hqx(raw[:-2], 0).to_bytes(2, "little") != raw[-2:]:
         raise ValueError("this key has a wrong checksum")

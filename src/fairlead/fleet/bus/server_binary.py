@@ -58,7 +58,7 @@ async def version_of(program: str) -> tuple[int, ...]:
         raise UsageError(f"{program!r} does not print its version.") from None
     match = re.search(rb"v(\d+)\.(\d+)\.(\d+)", output)
     if match is None:
-        raise UsageError(f"{program!r} is no nats-server: it prints no version.")
+        raise UsageError(f"{program!r} is not a nats-server: it prints no version.")
     return tuple(int(number) for number in match.groups())
 
 

@@ -121,9 +121,11 @@ def _read(source: Path) -> tuple[dict[str, bytes], bytes]:
     except FileNotFoundError:
         raise UsageError(f"{source} does not exist.") from None
     except (OSError, EOFError, tarfile.TarError, msgspec.DecodeError) as problem:
-        raise UsageError(f"{source} is no backup of a gateway, or is damaged: {problem}.") from None
+        raise UsageError(
+            f"{source} is not a backup of a gateway, or it is damaged: {problem}."
+        ) from None
     if state is None or "gateway.key" not in files:
-        raise UsageError(f"{source} is no backup of a gateway.")
+        raise UsageError(f"{source} is not a backup of a gateway.")
     return files, state
 
 

@@ -29,7 +29,7 @@ def parse_join_link(link: str) -> tuple[PublicUrl, str]:
     code = fragment.removeprefix(FRAGMENT)
     if not fragment.startswith(FRAGMENT) or not code or urlsplit(address).query:
         raise UsageError(
-            "This is no link to join a fleet. Get one with `fairlead fleet invite` on the gateway, "
+            "This link cannot join a fleet. Get one with `fairlead fleet invite` on the gateway, "
             "and give it in quotes: it ends with #join= and a code."
         )
     return PublicUrl.parse(address.rstrip("/")), code

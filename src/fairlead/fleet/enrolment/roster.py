@@ -1,4 +1,4 @@
-"""The machines and gateways of a fleet: who has the private half of a listed key may connect.
+"""The machines and gateways of a fleet: the holder of the private half of a listed key may connect.
 
 Every gateway has a copy in a file, which is replaced as a whole. Each change raises the number of the
 list, and the gateway that makes it signs the whole list (`SharedRoster`).

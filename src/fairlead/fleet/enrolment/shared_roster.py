@@ -2,8 +2,8 @@
 
 It is one value on the bus, which a gateway replaces at the revision that it read, so that no change
 is lost. The value is signed. A list is taken only if its number is higher than that of the own copy and a
-gateway of the fleet signed it: with the key of a gateway for the bus alone nobody can add a machine, and
-nobody can bring a removed one back with an earlier list.
+gateway of the fleet signed it: a key of a gateway for the bus alone is not enough to add a machine, or
+to bring a removed one back with an earlier list.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class SharedRoster:
             self.roster.store(changed)
             await self._apply()
             return
-        raise BusError("The list of machines is changed by others all the time. Try again.")
+        raise BusError("Other gateways keep changing the list of machines. Try again.")
 
     def _on_entry(self, entry: Entry) -> None:
         if entry.key == KEY:

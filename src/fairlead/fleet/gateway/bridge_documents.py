@@ -37,7 +37,7 @@ async def _known(device: Device) -> None:
 
 
 class RemoteBridgeDocuments:
-    """The sessions of other processes, beside those of this one (`BridgeDocuments`)."""
+    """The sessions of other processes, in addition to those of this one (`BridgeDocuments`)."""
 
     def __init__(
         self,

@@ -197,7 +197,7 @@ class Directory:
     @property
     def is_settled(self) -> bool:
         """Whether waiting for the sessions of more machines is of no use. A gateway that has just
-        started hears the machines first; until then nobody can say that a session does not exist."""
+        started hears the machines first; until then it cannot know that a session does not exist."""
         if not self.is_listed:
             return False
         if self._ticks() - self._started <= AWAY_S and not all(
@@ -207,7 +207,7 @@ class Directory:
         return all(node.lobby.is_known for node in self._nodes.values() if node.here)
 
     def not_found(self, name: str) -> Refusal:
-        """Says that nobody has a session, or that a machine may have it that cannot be asked."""
+        """Says that no machine has a session, or that one may have it that cannot be asked."""
         if not self.is_listed:
             return Refusal("unavailable", NOT_LISTED)
         unheard = [entry.name for entry in self._nodes.values() if not entry.lobby.is_known]

@@ -1,6 +1,6 @@
 """A mirror and the document of the gateway's hub that it is the source of. Pure.
 
-The document has the numbers and the epoch of the node's document, so a browser can go on at another
+The document has the numbers and the epoch of the node's document, so a browser can continue at another
 gateway. `mirrors` sends the questions to the node and hands the answers to this.
 """
 

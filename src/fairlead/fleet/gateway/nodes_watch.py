@@ -21,7 +21,8 @@ log = logging.getLogger("fairlead.fleet")
 CHECK_EVERY_S = 0.25
 READ_EVERY_S = 30.0
 FIRST_READ_EVERY_S = 0.5
-"""Until the list was read once, sessions that nobody has named are not known here."""
+"""How often to retry the first read of the list. Until it succeeds, only sessions that machines
+have named are known here."""
 
 _decode_row = msgspec.json.Decoder(ListedSession).decode
 

@@ -141,7 +141,7 @@ class NodeLease:
         self._hold(revision, started)
 
     async def keep(self, changed: Callable[[bool], None]) -> None:
-        """Hold the lease for ever; reports when it is taken and when it is lost."""
+        """Hold the lease until cancelled; reports when it is acquired and when it is lost."""
         reported = False
         while True:
             if self.held and not reported:  # The process before has left it.

@@ -42,7 +42,7 @@ async def speaking_while_leased(
                         changed.clear()
                         await changed.wait()
             except Exception:
-                # The server works on, and nobody else would notice that its node is silent.
+                # The server keeps working, so nothing else would show that its node is silent.
                 log.exception("this machine cannot speak to its fleet; it tries again")
                 await asyncio.sleep(AGAIN_S)
 

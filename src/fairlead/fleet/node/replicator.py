@@ -11,7 +11,7 @@ session's subject. Everything between them is sent, in batches of about `BATCH_B
 - *Pace.* A batch is sent `DELAY_S` after the first event that it contains, or at once when enough
   events have accumulated. A lost disk costs about a second of log.
 - *Uncertain appends.* If the bus does not confirm an append, it may have been stored. The
-  replicator then reads the newest record again before it goes on, so nothing is stored twice.
+  replicator then reads the newest record again before it continues, so nothing is stored twice.
 - *Fencing.* Each append names the record that it continues (`RecordStream.append(after=)`). If another
   machine has adopted the session, it has appended a record of a higher generation, and this
   node's append fails with `Conflict`. The newest record then tells who writes: with a higher

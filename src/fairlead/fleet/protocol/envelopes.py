@@ -194,7 +194,7 @@ class DoAsk(Envelope, frozen=True, kw_only=True):
 
 
 class DrainAsk(Envelope, frozen=True, kw_only=True):
-    """Whether the node shall accept new sessions of the fleet; the answer has no body."""
+    """Whether the node should accept new sessions of the fleet; the answer has no body."""
 
     draining: bool = True
 

@@ -1,4 +1,4 @@
-"""The front of a server with workers: serves their sessions beside its own.
+"""The front of a server with workers: serves their sessions in addition to its own.
 
     front = Front(broker, workers=2)
     async with open_service(…, extend=front.extend) as service, front.running(service):

@@ -185,7 +185,7 @@ class Connection:
     async def _set_log_level(self, call: _Call) -> dict[str, Any]:
         level = _text(call.params, "level")
         if level not in LOG_LEVELS:
-            raise rpc.RpcError(rpc.INVALID_PARAMS, f"`level` is none of {', '.join(LOG_LEVELS)}")
+            raise rpc.RpcError(rpc.INVALID_PARAMS, f"`level` is not one of {', '.join(LOG_LEVELS)}")
         self._log_level = LOG_LEVELS.index(level)
         return {}
 

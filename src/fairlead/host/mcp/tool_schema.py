@@ -68,7 +68,7 @@ def read_schema(
         raise OptionError(
             what,
             f"with a schema the function takes one parameter, not {len(names)}.",
-            "It is json_schema all arguments as a dict: `def name(arguments: dict) -> …`.",
+            "It gets all arguments as a dict: `def name(arguments: dict) -> …`.",
         )
     return SchemaParameters(
         json_schema={"type": "object", **json_schema},

@@ -82,7 +82,7 @@ def _configuration(option: str, server: Mapping[str, Any]) -> dict[str, Any]:
         _require(option, config, "url")
         _text_map(option, config, "headers")
     else:
-        raise OptionError(option, f"type {kind!r} is none of stdio, {', '.join(ADDRESSED)}.")
+        raise OptionError(option, f"type {kind!r} is not one of stdio, {', '.join(ADDRESSED)}.")
     return config
 
 

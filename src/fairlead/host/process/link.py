@@ -207,7 +207,7 @@ class Link:
 
     def _notify(self) -> None:
         if self._notifying:
-            return  # An observer called the client; the loop below goes on with what it caused.
+            return  # An observer called the client; the loop below continues with the results.
         self._notifying = True
         bug: Exception | None = None
         while self._notices:

@@ -157,7 +157,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
         # Writing it back would drop one of the two.
-        raise ValueError("a key stands twice in the same object")
+        raise ValueError("a key occurs twice in the same object")
     return values
 
 

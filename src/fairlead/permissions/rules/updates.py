@@ -81,7 +81,7 @@ def rules_of(update: RuleUpdate) -> tuple[Rule, ...]:
 def scope_of(update: RuleUpdate | DirectoryUpdate | SetMode) -> Scope:
     """Where the update is to be kept; OptionError if no version of the CLI knows the place."""
     if update.destination not in _SCOPES:
-        raise OptionError("destination", f"{update.destination!r} is no scope of the CLI.")
+        raise OptionError("destination", f"{update.destination!r} is not a scope of the CLI.")
     return Scope(update.destination)
 
 
@@ -96,7 +96,7 @@ def mode_of(update: SetMode) -> Mode:
     """The mode that the update sets; OptionError if it is none."""
     mode = parse_mode(update.mode)
     if mode is None:
-        raise OptionError("mode", f"{update.mode!r} is no permission mode.")
+        raise OptionError("mode", f"{update.mode!r} is not a permission mode.")
     return mode
 
 

@@ -26,7 +26,7 @@ _MAX_DEPTH = 60
 """Deeper nesting is a doubt; it also keeps the recursion far from Python's own limit."""
 
 _MAX_COMMANDS, _MAX_WORDS, _MAX_NODES = 100, 300, 5_000
-"""A line with more is a doubt: nobody reads it all, and judging it must stay quick."""
+"""A line with more is doubtful: users do not read it completely, and parsing must stay fast."""
 
 _CONTAINERS = frozenset(("program", "list", "pipeline"))
 _CONTROL_FLOW = frozenset(

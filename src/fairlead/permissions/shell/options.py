@@ -41,7 +41,7 @@ class Options:
     attached: frozenset[str] = frozenset()
     """Options whose number must follow an equals sign: a next word would be an operand."""
     ends_at_dashes: bool = True
-    """Whether `--` ends the options; for some programs the CLI goes on looking (CLI-1721)."""
+    """Whether `--` ends the options; for some programs the CLI continues to look for options (CLI-1721)."""
 
     def fit(self, arguments: list[str], program: str) -> bool:
         """Whether every option is known and has the value that it needs."""

@@ -14,7 +14,7 @@ from tree_sitter import Node
 __all__ = ["can_be_parsed", "is_too_long", "loses_text", "unreadable"]
 
 _MAX_LENGTH = 10_000
-"""Longer lines are a doubt: nobody reads them, and parsing must stay quick."""
+"""Longer lines are doubtful: users do not read them completely, and parsing must stay fast."""
 
 _OPERATORS = re.compile(r"[|&;<>()\[\]{}`$]")
 _MAX_OPERATORS = 500

@@ -3,7 +3,7 @@
 A turn's cost is what its result reports, with its subagents. It is stored with the levels that it
 reaches and their notices in one transaction. While that is being stored, and after a budget was
 reached, the prompt queue of the sessions that it covers writes nothing. So a running turn is never
-cut, and prompts that wait go on when an owner raises the budget or the next day begins.
+interrupted, and queued prompts are sent when an owner raises the budget or the next day begins.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class ProbeRoutes:
             raise Refusal("not_authenticated", "The request was too slow. Try again.") from None
         probe = msgspec.json.decode(body, type=Probe)
         if not is_genuine(self._keys, probe, self._clock()):
-            raise Refusal("not_authenticated", "This ticket is not one of this server.")
+            raise Refusal("not_authenticated", "This ticket was not issued by this server.")
         address = address_of(request)
         peer = request.scope.get(PEER)
         sent = "x-forwarded-for" in request.headers

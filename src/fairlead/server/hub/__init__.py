@@ -11,7 +11,7 @@ next message from that position when the client can take one. Four consequences 
 - everything that happened between two frames is merged into one frame;
 - nothing can be lost between a snapshot and the changes after it, because both are derived
   from one number;
-- a reconnect is not a special case: the client names its position and goes on.
+- a reconnect is not a special case: the client names its position and continues from there.
 
 Numbers and positions
 ---------------------

@@ -37,7 +37,7 @@ OVERHEAD = 90
 """The approximate bytes of an append in addition to its text."""
 
 ENTRY_BYTES = 600
-"""About the memory of an entry of the ring beside its texts: its objects, and a dict of fields."""
+"""Approximate memory of an entry of the ring without its texts: objects, and a dict of fields."""
 
 _encode = msgspec.json.encode
 _SEQ = attrgetter("seq")

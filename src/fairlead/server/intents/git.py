@@ -26,7 +26,7 @@ from fairlead.store.tables.audit import AuditRecord
 __all__ = ["handlers"]
 
 MOST_FILES = 1_000
-"""Files of one intent: their paths go on one command line."""
+"""Most files of one intent: all their paths are arguments of one command line."""
 MESSAGE_BYTES = 64 * 1024
 
 

@@ -90,7 +90,7 @@ async def resume(sessions: Sessions, context: IntentContext, intent: Resume) -> 
     if intent.session not in sessions.rows:
         file = await find_file(sessions, intent.session)
         if file is None:
-            raise Refusal("not_found", f"Session {intent.session!r} not file.")
+            raise Refusal("not_found", f"Session {intent.session!r} not found.")
         known = next((r for r in sessions.rows.values() if r.cli_session_id == file.id), None)
         if known is None:
             _check_expected(sessions, intent, file.cwd)

@@ -47,7 +47,7 @@ class TerminalAttach(
 class TerminalDetach(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="terminal_detach"
 ):
-    """Send no more output of a terminal; its shell goes on."""
+    """Send no more output of a terminal; its shell keeps running."""
 
     terminal: str
 

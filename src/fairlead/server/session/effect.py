@@ -22,7 +22,7 @@ class Effect(IntEnum):
     GREW = 0
     """Texts grew; nothing is derived from that."""
     WORKED = 1
-    """The turn went on: items, files, figures or the status changed. Only the session's row in the
+    """The turn continued: items, files, figures or the status changed. Only the session's row in the
     lobby can differ."""
     OTHER = 2
     """Anything else."""

@@ -412,7 +412,7 @@ class Journal:
                 waiting.done.set_result(seq)
 
     def _shown(self) -> None:
-        """A batch is stored and shown: make room, and go on with the next one."""
+        """A batch is stored and shown: make room, and continue with the next one."""
         if self.full and self.bytes < self._limits.unstored_bytes // 2:
             self.full = False
             if self._on_room is not None:

@@ -128,7 +128,8 @@ class PermissionHandlers:
             await client.apply_flag_settings(self._denied.settings())
         except FairleadError as problem:
             log.warning(
-                "the CLI did not take the deny rules; the server answers by them: %s", problem
+                "the CLI did not accept the deny rules; the server applies them instead: %s",
+                problem,
             )
         else:
             self._denied.sent()

@@ -43,7 +43,7 @@ class Gate(Protocol):
 
     @property
     def watches(self) -> bool:
-        """Whether it decides about each prompt; if not, the queue goes on by itself."""
+        """Whether it decides about each prompt; if not, the queue continues by itself."""
 
     @property
     def is_open(self) -> bool:

@@ -42,7 +42,7 @@ class CliDocuments:
         """Sessions that are listed as in use by another process."""
         self._watching: dict[CliSessions, asyncio.Task[None]] = {}
         self._progress: dict[str, Progress] = {}
-        """How far the listing of each profile has come, while it goes on."""
+        """The progress of each profile's listing, while it runs."""
 
     def start(self) -> None:
         """Begin to list the sessions; the first time may take long."""

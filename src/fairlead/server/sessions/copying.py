@@ -43,7 +43,7 @@ async def copy_session(
 ) -> int:
     """Copy a session's events, up to the last one about the line `at`; return the last number.
 
-    The copy ends as if its process had been ended, because a turn of the source goes on only there.
+    The copy ends as if its process had been ended, because a running turn of the source continues only there.
     """
     stop = None if at is None else await _last_about(store, source, at)
     after, last = 0, 0

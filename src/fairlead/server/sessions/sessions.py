@@ -131,7 +131,7 @@ class Sessions:
         """How many CLI processes ended and how many sessions were unloaded, so far."""
         self.on_settled: list[Callable[[LiveSession], None]] = []
         """Called after each batch of events that was stored and published, unless the running turn
-        only went on (`Effect.WORKED`): nothing else is derived from that."""
+        only continued (`Effect.WORKED`): nothing else is derived from that."""
         self.on_deleted: list[Callable[[str], object]] = [self.starter.forget]
         """Called with the id of each session that is erased, so that nothing is kept of it."""
         self.device_elsewhere: Callable[[str], Device | None] = _not_found

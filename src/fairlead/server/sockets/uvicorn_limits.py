@@ -105,7 +105,7 @@ class _LimitedHttp(H11Protocol):
     @property
     def _upgraded(self) -> bool:
         """Whether the connection is a WebSocket now: then this object has nothing more to do, and a
-        timer would keep it for ever, because another one is notified of the end."""
+        timer would keep it forever, because another one is notified of the end."""
         return self.transport.get_protocol() is not self
 
     def _between_requests(self) -> bool:

@@ -81,7 +81,8 @@ class TerminalChannel:
         if isinstance(message, TerminalInput):
             if not terminal.write(message.data):
                 raise Refusal(
-                    "too_large", "The program in the terminal does not read. Nothing was typed."
+                    "too_large",
+                    "The program in the terminal does not read its input. Nothing was sent.",
                 )
         elif isinstance(message, TerminalAck):
             terminal.ack(self._socket, message.offset)

@@ -236,7 +236,7 @@ def _is_real(fold: Fold, item: ToolItem) -> bool:
 
 
 def _in_background(fold: Fold, item: ToolItem | None) -> bool:
-    """Whether a call, or the subagent it belongs to, goes on after its turn."""
+    """Whether a call, or the subagent it belongs to, continues after its turn."""
     seen: set[str] = set()
     while item is not None and item.id not in seen:
         if item.background is not None and background.runs(fold, item.background):

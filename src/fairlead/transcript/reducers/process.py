@@ -1,7 +1,7 @@
 """The CLI process started or ended; only the host knows.
 
 When it ends, everything that depends on it ends: the turn, its tools, open requests, background
-tasks, prompts it had not begun. A resumed session goes on in the same transcript.
+tasks, prompts it had not begun. A resumed session continues in the same transcript.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Turns: where a turn begins, which prompts belong to it, and how it ended.
 
 A turn begins with an init, or with the first sign of work if there is none, and ends with a
-result, which is not the end of the work: background tasks go on and start turns of their own
+result, which is not the end of the work: background tasks continue and start their own turns
 (CLI-521). Prompts and results are not one to one (CLI-518); `queue` says which start here.
 """
 

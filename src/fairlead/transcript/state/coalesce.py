@@ -26,7 +26,7 @@ class _Text:
         self.end = first.offset + units(first.text)
 
     def take(self, change: Append) -> bool:
-        """Let it grow by this change, if it goes on where the text ends."""
+        """Append this change, if it begins where the text ends."""
         if change.field != self.first.field or change.offset != self.end:
             return False
         self.pieces.append(change.text)

@@ -2,7 +2,7 @@
 
 Correlations (which request was that, which line made which item), open blocks of a stream, and
 the few flags the status is derived from. Not part of a snapshot, which is for people; part of a
-`checkpoint`, which is for going on. Only the reducers touch it.
+`checkpoint`, from which a fold can continue. Only the reducers touch it.
 """
 
 from __future__ import annotations

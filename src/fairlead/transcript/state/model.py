@@ -111,7 +111,7 @@ class ToolItem(_Shown, frozen=True, kw_only=True, tag_field="kind", tag="tool"):
     structured: Any = None
     decision: dict[str, Any] | None = None
     background: str | None = None
-    """The background task that goes on after the result."""
+    """The background task that continues after the result."""
     summary: str | None = None
     by: str = "cli"
     message: str | None = None

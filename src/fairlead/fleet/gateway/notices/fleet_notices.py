@@ -155,7 +155,7 @@ class FleetNotices:
         return Postponed(AWAY_S)
 
     def _is_over(self, session: str, notice: Notice, now: float) -> bool:
-        """Whether nobody waits for the answer to which a notice called, such as after quiet hours."""
+        """Whether the request of a notice is no longer open, such as after quiet hours."""
         if notice.kind not in REQUESTS or now - notice.at < SETTLED_S:
             return False
         owner = self._directory.owner(session)

@@ -3,7 +3,7 @@
     receiving ──► unpacking ──► ready ──► activated
         └─────────────┴───────────┴────► discarded, failed
 
-Until it is activated, a session that arrived has no row: nobody sees it, and nothing starts it. Its
+Until it is activated, a session that arrived has no row: clients do not see it, and nothing starts it. Its
 log is in the database, its files are in a folder of their own, and a small file says which of it
 belongs to the move. A machine that is killed while it receives deletes the rest when it starts again;
 one that is killed when it is ready keeps everything, and can still be told to take over. Activation is

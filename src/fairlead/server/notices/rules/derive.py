@@ -120,7 +120,7 @@ def _ended(transcript: Watched) -> Turn | None:
 
 
 def _is_over(transcript: Watched, turn: Turn) -> bool:
-    """Whether the session stays where it is; if it goes on with the next prompt, it has not ended."""
+    """Whether the session is idle now; if it continues with the next prompt, it has not finished."""
     if transcript.turn is not None:
         return False
     return turn.outcome != "success" or not transcript.status.waiting
