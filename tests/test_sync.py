@@ -112,7 +112,7 @@ def test_ask_and_a_session_work_where_a_loop_runs(rude: Rude) -> None:
     assert not threads()
 
 
-def test_words_changes_and_readers(rude: Rude) -> None:
+def test_text_changes_and_messages_can_be_read_without_asyncio(rude: Rude) -> None:
     with fairlead.Session(options(rude("text"))) as session:
         changes = session.changes()
         with session.messages() as reader:

@@ -54,34 +54,34 @@ def interrupted(process: subprocess.Popen[str]) -> int:
 FAIRLEAD = ("-m", "fairlead.commands.main")
 
 
-def test_the_server(tmp_path: Path) -> None:
+def test_sigint_ends_the_server(tmp_path: Path) -> None:
     flags = ("serve", "--agent", "demo", "--port", "0", "--no-browser", "--data", str(tmp_path))
     with in_background(tmp_path, *FAIRLEAD, *flags) as server:
         read_until(server, "Ctrl-C")
         assert interrupted(server) == 0
 
 
-def test_a_single_prompt(tmp_path: Path, slow_agent: Path) -> None:
+def test_sigint_ends_a_single_prompt(tmp_path: Path, slow_agent: Path) -> None:
     flags = ("run", "--json", "--agent", str(slow_agent), "--cwd", str(tmp_path), "slow")
     with in_background(tmp_path, *FAIRLEAD, *flags) as run:
         read_until(run, '"init"')
         assert interrupted(run) == 130
 
 
-def test_a_chat(tmp_path: Path, slow_agent: Path) -> None:
+def test_sigint_ends_a_chat(tmp_path: Path, slow_agent: Path) -> None:
     flags = ("chat", "--agent", str(slow_agent), "--cwd", str(tmp_path))
     with in_background(tmp_path, *FAIRLEAD, *flags) as chat:
         read_until(chat, "CLI 2.")
         assert interrupted(chat) == 130
 
 
-def test_the_model_api(tmp_path: Path) -> None:
+def test_sigint_ends_the_model_api(tmp_path: Path) -> None:
     with in_background(tmp_path, "-m", "fairlead.model_api.api") as api:
         read_until(api, "http://127.0.0.1")
         assert interrupted(api) == 0
 
 
-def test_the_emulator(tmp_path: Path) -> None:
+def test_sigint_ends_the_emulator(tmp_path: Path) -> None:
     flags = ("--output-format", "stream-json", "--input-format", "stream-json", "--verbose", "-p")
     with in_background(tmp_path, "-m", "fairlead.emulator", *flags) as claude:
         assert claude.stdin is not None
@@ -91,7 +91,7 @@ def test_the_emulator(tmp_path: Path) -> None:
         assert interrupted(claude) == 0
 
 
-def test_a_command_that_runs_isolated(tmp_path: Path) -> None:
+def test_sigint_ends_an_isolated_command(tmp_path: Path) -> None:
     # Not Python: a signal right before its `sleep` begins is noticed only when that is over.
     command = ("/bin/sh", "-c", "echo ready; exec sleep 600")
     flags = ("-m", "fairlead.testing.isolated", "--", *command)

@@ -123,7 +123,7 @@ async def find(app: AppPage, words: str) -> None:
 
 @one_width
 @wide_first
-async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
+async def test_every_page_passes_axe(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     server = await project_written(emulated)
     stranger = await visit(server, role=None, phone=phone)
@@ -162,7 +162,9 @@ async def test_the_pages(emulated: Emulated, visit: Visit, phone: bool) -> None:
 
 @one_width
 @phone_first
-async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -> None:
+async def test_every_part_of_the_conversation_passes_axe(
+    emulated: Emulated, visit: Visit, phone: bool
+) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     server = await project_written(emulated)
     app = await visit(server, phone=phone)
@@ -211,7 +213,7 @@ async def test_the_conversation(emulated: Emulated, visit: Visit, phone: bool) -
 
 @one_width
 @wide_first
-async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone: bool) -> None:
+async def test_every_open_request_passes_axe(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     server = await project_written(emulated)
     app = await visit(server, phone=phone)
@@ -256,7 +258,7 @@ async def test_what_waits_for_an_answer(emulated: Emulated, visit: Visit, phone:
 
 @one_width
 @phone_first
-async def test_forms(
+async def test_forms_pass_axe(
     fake_cli: FakeCli, fake_cli_server: AppServer, visit: Visit, phone: bool
 ) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
@@ -298,7 +300,7 @@ FORM = {
 
 @one_width
 @phone_first
-async def test_the_windows(emulated: Emulated, visit: Visit, phone: bool) -> None:
+async def test_every_dialog_passes_axe(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     server = await project_written(emulated)
     app = await visit(server, role=None, phone=phone)
@@ -332,7 +334,7 @@ async def test_the_windows(emulated: Emulated, visit: Visit, phone: bool) -> Non
     report.check()
 
 
-async def test_what_is_wrong_is_found(emulated: Emulated, visit: Visit) -> None:
+async def test_axe_finds_a_violation(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await project_written(emulated))
     report = Report()
     await app.page.evaluate("document.querySelector('main').append(new Image())")

@@ -138,7 +138,7 @@ async def test_a_permission_is_given_changed_and_refused(emulated: Emulated, vis
     await keys.held()
 
 
-async def test_questions_are_answered(emulated: Emulated, visit: Visit) -> None:
+async def test_questions_are_answered_by_keyboard(emulated: Emulated, visit: Visit) -> None:
     server = await workshop(
         emulated,
         scene(
@@ -365,7 +365,7 @@ async def test_the_queue_is_changed_ordered_and_taken_back(
     await expect(app.transcript.get_by_text("You said: third")).to_have_count(0)
 
 
-async def test_a_session_is_forked(emulated: Emulated, visit: Visit) -> None:
+async def test_a_session_is_forked_by_keyboard(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     keys = await begin(app, "hello")
     await app.expect_words("You said: hello")
@@ -383,7 +383,7 @@ async def test_a_session_is_forked(emulated: Emulated, visit: Visit) -> None:
     await keys.held()
 
 
-async def test_all_conversations_are_searched(emulated: Emulated, visit: Visit) -> None:
+async def test_all_conversations_are_searched_by_keyboard(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     await begin(app, "pomegranate")
     await app.expect_words("You said: pomegranate")

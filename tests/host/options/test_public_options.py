@@ -111,7 +111,7 @@ def test_C45_a_schema_that_is_not_that_of_an_object_is_refused(schema: Any) -> N
 
 
 def test_C45_a_function_that_takes_more_is_refused() -> None:
-    with pytest.raises(OptionError, match="one parameter, not 2.* gets all arguments as a dict"):
+    with pytest.raises(OptionError, match=r"one parameter, not 2.* gets all arguments as a dict"):
         tool("t", "d", schema=SCHEMA)(lambda a, b: "x")
 
 
