@@ -9,14 +9,14 @@ from fairlead.server.review.session_files import SessionFiles
 from fairlead.server.working_files import path_of_id
 from fairlead.store.tables.comments import Comment
 
-__all__ = ["FOLLOWED_BYTES", "Place", "followed_content", "place_of", "text_lines"]
+__all__ = ["FOLLOWED_BYTES", "CommentPlace", "comment_place_of", "followed_content", "text_lines"]
 
 FOLLOWED_BYTES = 2 * 1024 * 1024
 """Lines of larger files are not followed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CommentPlace:
     """Where the lines of a comment are."""
 
     lines: str
@@ -31,27 +31,27 @@ def followed_content(files: SessionFiles, file: str) -> bytes | None:
     return None if content is None or len(content) > FOLLOWED_BYTES else content
 
 
-def place_of(files: SessionFiles, comment: Comment, sent: bytes | None) -> Place:
+def comment_place_of(files: SessionFiles, comment: Comment, sent: bytes | None) -> CommentPlace:
     """Where the lines of a comment are now; `sent` is the file when the review was sent."""
     if files.size(path_of_id(comment.file) or "") is None:
-        return Place("deleted")
+        return CommentPlace("deleted")
     content = followed_content(files, comment.file)
     if content is None:
-        return Place("unknown")
+        return CommentPlace("unknown")
     if comment.side == "old":
         if sent is None:
-            return Place("unknown")
-        return Place("same" if content == sent else "changed")
+            return CommentPlace("unknown")
+        return CommentPlace("same" if content == sent else "changed")
     now, code = text_lines(content), comment.code.split("\n")
     if sent is None:
         start = nearest(now, code, comment.start)
-        return Place("changed") if start is None else Place("same", start)
+        return CommentPlace("changed") if start is None else CommentPlace("same", start)
     before = text_lines(sent)
     anchor = nearest(before, code, comment.start)
     if anchor is None:  # The file had changed before the review was sent.
-        return Place("changed")
+        return CommentPlace("changed")
     moved = moved_to(before, now, anchor, anchor + len(code) - 1)
-    return Place("changed") if moved is None else Place("same", moved)
+    return CommentPlace("changed") if moved is None else CommentPlace("same", moved)
 
 
 def text_lines(content: bytes) -> list[str]:

@@ -15,7 +15,7 @@ from fairlead.server.http.routes import Parameter, Route
 from fairlead.server.intents.registry import Registry
 from fairlead.server.intents.review import is_open, rank_of
 from fairlead.server.refusal import Refusal
-from fairlead.server.review.comment_place import Place, place_of
+from fairlead.server.review.comment_place import CommentPlace, comment_place_of
 from fairlead.server.review.session_files import SessionFiles
 from fairlead.server.working_files import path_of_id
 from fairlead.store.sqlite import SqliteStore
@@ -134,11 +134,11 @@ def _places(
     files: SessionFiles,
     comments: Sequence[Comment],
     sent: dict[tuple[str, str], bytes | None],
-) -> list[tuple[Place, _Ids]]:
+) -> list[tuple[CommentPlace, _Ids]]:
     """What became of the lines of each comment, and the ids of its file."""
     return [
         (
-            place_of(files, each, sent.get((each.prompt or "", each.file))),
+            comment_place_of(files, each, sent.get((each.prompt or "", each.file))),
             files.ids(path_of_id(each.file) or ""),
         )
         for each in comments
