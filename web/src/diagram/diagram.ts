@@ -4,8 +4,8 @@
  */
 import mermaid from "mermaid";
 
+/** The width of the box in which a diagram is laid out; the drawing is scaled when it is shown. */
 const WIDTH = 900;
-/** Of the box that a diagram is laid out in; the drawing is scaled when it is shown. */
 
 interface Drawing {
   readonly source: string;

@@ -2,8 +2,8 @@
 import { pathOf } from "../routes.ts";
 
 const LONGEST = 200;
+/** Extensions of names that count as files even without a folder. */
 const BARE = new Set("c cc cfg conf cpp cs css csv go h html ini ipynb java js json jsx kt lock lua md mjs php py rb rs scss sh sql svelte swift toml ts tsx txt vue xml yaml yml".split(" "));
-/** Endings of names that are taken for files although no folder stands before them. */
 
 /** A path and a line in a short text such as `src/app.py:42`; null if it is something else. */
 export function namedFile(text: string): { readonly path: string; readonly line: number } | null {

@@ -105,5 +105,5 @@ export function groupWords(group: Group): string {
 
 /** The row that shows an item by itself or in a group; -1 if there is none. */
 export function rowIndex(rows: readonly TranscriptRow[], item: string): number {
-  return rows.findIndex((row) => row.id === item || (row.kind === "group" && row.items.some((one) => one.id === item)));
+  return rows.findIndex((row) => row.id === item || (row.kind === "group" && row.items.some((member) => member.id === item)));
 }

@@ -16,8 +16,8 @@ export interface BudgetState {
 
 /** The most urgent alert that covers a session in a folder. */
 export function alertFor(alerts: readonly BudgetAlert[], session: string, folder: string): BudgetAlert | null {
-  const own = alerts.filter((one) => one.scope === "day" || one.key === (one.scope === "session" ? session : folder));
-  return own.find((one) => one.level === "reached") ?? own[0] ?? null;
+  const own = alerts.filter((alert) => alert.scope === "day" || alert.key === (alert.scope === "session" ? session : folder));
+  return own.find((alert) => alert.level === "reached") ?? own[0] ?? null;
 }
 
 export function wordsOf(alert: BudgetAlert): string {

@@ -33,11 +33,11 @@ export const KINDS: readonly { readonly kind: string; readonly label: string }[]
   { kind: "budget", label: "Budget reached" },
 ];
 
-export const ALL_ON: PushSettings = { kinds: KINDS.map((one) => one.kind), detail: "kind", quiet: null };
+export const ALL_ON: PushSettings = { kinds: KINDS.map(({ kind }) => kind), detail: "kind", quiet: null };
 
 /** The settings with one kind turned on or off. */
 export function withKind(settings: PushSettings, kind: string, on: boolean): PushSettings {
-  const kinds = KINDS.map((one) => one.kind).filter((one) => (one === kind ? on : settings.kinds.includes(one)));
+  const kinds = KINDS.map((each) => each.kind).filter((each) => (each === kind ? on : settings.kinds.includes(each)));
   return { ...settings, kinds };
 }
 

@@ -61,5 +61,5 @@ export function lastOf(run: Run | null): string {
 /** The time of a schedule, in words. */
 export function whenOf(schedule: Schedule): string {
   if (!schedule.cron) return "Once";
-  return PRESETS.find((one) => one.value === schedule.cron)?.label ?? `Cron ${schedule.cron}`;
+  return PRESETS.find((preset) => preset.value === schedule.cron)?.label ?? `Cron ${schedule.cron}`;
 }

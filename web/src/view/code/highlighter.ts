@@ -16,11 +16,11 @@ export interface Colored {
   readonly lines: readonly (readonly Run[])[] | null;
 }
 
-const LONGEST = 400_000;
 /** Most characters of a text; a longer one is shown without colors. */
+const LONGEST = 400_000;
 
-const PATIENCE_MS = 4_000;
 /** Grammars take quadratic time for some texts; then the worker is ended and the text has no colors. */
+const PATIENCE_MS = 4_000;
 
 const REMEMBERED = 200;
 

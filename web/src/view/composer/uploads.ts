@@ -20,8 +20,8 @@ export const MOST_FILES = 20;
 
 const MIB = 1024 * 1024;
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const LIMITS = { picture: 5 * MIB, other: 32 * MIB };
 /** The limits of the server; checked here so that a large file is refused before its upload. */
+const LIMITS = { picture: 5 * MIB, other: 32 * MIB };
 
 let keys = 0;
 

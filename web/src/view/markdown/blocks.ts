@@ -17,8 +17,8 @@ export interface Block {
   readonly open: boolean;
 }
 
+/** How many blocks at the end may still change: `a list, then "-"` is a list and a paragraph until the next character makes it one list. */
 const OPEN_BLOCKS = 2;
-/** `a list, then "-"` is a list and a paragraph until the next character makes it one list. */
 
 const OPTIONS = { gfm: true, breaks: false } as const;
 const WITH_MATH = { ...OPTIONS, extensions: MATH } as const;

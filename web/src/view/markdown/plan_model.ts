@@ -14,8 +14,8 @@ export interface PlanPart {
 }
 
 const PLAN_FILE = /\/\.claude\/plans\/[^/]+\.md$/;
-const QUOTED = 90;
 /** Most characters of a line that are quoted; enough to identify it. */
+const QUOTED = 90;
 
 /**
  * The text of the plan: in the request itself; or, in newer CLIs, which strip it there (CLI-407),

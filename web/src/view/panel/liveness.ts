@@ -14,10 +14,10 @@ export interface Liveness {
   readonly steps: readonly Step[];
 }
 
-const SILENT_S = 45;
 /** A thinking model sends an event at least this often; a long tool may not. */
-const STUBBORN_S = 8;
+const SILENT_S = 45;
 /** How long an interrupted turn may take to end before a restart is offered. */
+const STUBBORN_S = 8;
 
 /** `stopAsked` is when a user asked the turn to end, or null. */
 export function liveness(status: Status, now: number, stopAsked: number | null): Liveness {

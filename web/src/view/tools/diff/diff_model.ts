@@ -46,14 +46,14 @@ interface RawHunk {
 
 /** Unchanged lines around a change, here and in what the server sends. */
 export const CONTEXT = 3;
+/** The time limit of one change, because comparing takes quadratic time and a change may have many parts. */
 const TIMEOUT_MS = 120;
-/** A limit for one whole change, because comparing takes quadratic time and a change may have many parts. */
-const LONGEST_LINE = 2_000;
 /** Most characters of a line whose words are compared. */
+const LONGEST_LINE = 2_000;
+/** Most changed lines in a run whose words are compared. */
 const MOST_PAIRED = 200;
-/** Lines; in longer runs of changed lines no words are compared either. */
-const LEAST_ALIKE = 0.3;
 /** The share of two lines that must be equal for marked words to be useful. */
+const LEAST_ALIKE = 0.3;
 
 /** The time at which comparing stops for one change. */
 export function compareUntil(): number {

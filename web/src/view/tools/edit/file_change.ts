@@ -8,8 +8,8 @@ import FileTool from "./FileTool.svelte";
 import { shortPath } from "../generic/generic.ts";
 import { type FileChange, changeOf } from "./patches.ts";
 
+/** Most lines of a change that is expanded at first. */
 const LONGEST_OPEN = 60;
-/** Lines; longer changes are collapsed at first. */
 
 const known = new WeakMap<ToolItem, FileChange | null>();
 
