@@ -1,4 +1,4 @@
-"""What changed in a working tree since a commit, and the patch of one file."""
+"""The changes of a working tree since a commit, and the patch of one file."""
 
 from __future__ import annotations
 

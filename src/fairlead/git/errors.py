@@ -1,4 +1,4 @@
-"""What can go wrong while git reads a repository."""
+"""Errors of reading a repository with git."""
 
 from __future__ import annotations
 

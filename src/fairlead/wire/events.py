@@ -1,4 +1,4 @@
-"""What the CLI writes, one value per top-level `type` (control lines are in `control`).
+"""Messages of the CLI, one class per top-level `type` (control lines are in `control`).
 
 `system` has the `system` lines, one value per `subtype`. All fields except the identifying ones are
 optional, because the five measured CLI versions differ: CLI-1400 lists which version sends which.

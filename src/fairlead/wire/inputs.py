@@ -1,4 +1,4 @@
-"""What a host writes to the CLI's stdin. Strict: a value that would kill a CLI cannot be built.
+"""Messages of a host to the CLI's stdin. Strict: a value that would kill a CLI cannot be built.
 
 On 2.1.38 a blank line, an unknown type, a JSON array or a `control_cancel_request` ends the
 process in the middle of a turn, and on every version a line that is not JSON does (CLI-901).

@@ -1,4 +1,4 @@
-"""What the commands of a fleet need beyond Fairlead itself."""
+"""Checks that the packages for a fleet are installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a running tool can read about its call, and how it reports progress.
+"""The context of a running tool call: its ids, and how it reports progress.
 
 A tool, resource or prompt function that has a parameter hinted `ToolContext` gets one; the
 parameter is not part of what the model sees. Everything here may be called from the event

@@ -1,1 +1,1 @@
-"""What the CLI asks of the host: permissions, questions, plans, forms, hooks, and their answers."""
+"""Requests of the CLI to the host: permissions, questions, plans, forms, hooks, and their answers."""

@@ -1,4 +1,4 @@
-"""What a program may answer to a request that it has left open."""
+"""Replies to requests that a program has left open."""
 
 from __future__ import annotations
 

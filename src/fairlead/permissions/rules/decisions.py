@@ -1,4 +1,4 @@
-"""What the policy decides about a call, and why: values for users and programs.
+"""The decision of the policy about a call, with its reasons, as values for users and programs.
 
 Neighbors: `policy` creates them, `guard` and `audit` pass them on.
 """

@@ -1,4 +1,4 @@
-"""What the bridge needs of a server: its sessions, their rows in full, and someone who acts.
+"""The interface between the bridge and a server: sessions, their full rows, and intents.
 
 `LocalDocuments` is a server whose sessions all run in its process. A gateway and a server with workers
 have others, in `fleet/`.

@@ -1,4 +1,4 @@
-"""What the HTTP API reads from the registry and the store: lists, search, exports, health, metrics.
+"""Queries of the HTTP API on the registry and the store: lists, search, exports, health, metrics.
 
 It changes nothing. `api` sends it to clients.
 """

@@ -1,4 +1,4 @@
-"""What the `@`s of a prompt would attach, looked up before the prompt is sent.
+"""Looks up what each `@` of a prompt would attach, before the prompt is sent.
 
 A CLI reads every file that an `@path` names, from anywhere on the machine and without a permission
 request, and lists every folder. So the web app shows the user what that would be before sending.

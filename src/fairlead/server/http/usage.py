@@ -1,4 +1,4 @@
-"""What all sessions together cost and used, by time, project, profile and model.
+"""Cost and usage of all sessions, by time, project, profile and model.
 
 The sums are taken from the results of turns in the log, as the transcript's ledger does for one
 session, and cached in memory: the first query after a start reads the whole log, later ones only

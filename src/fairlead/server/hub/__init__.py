@@ -1,4 +1,4 @@
-"""Which client is sent what, and when. Pure: no I/O, no clock; `now` comes in as a value.
+"""Decides which client is sent what, and when. Pure: no I/O, no clock; `now` comes in as a value.
 
 Theory of operation
 ===================

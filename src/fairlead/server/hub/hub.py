@@ -1,4 +1,4 @@
-"""Who follows which document from where, and what each is sent next. No I/O, no clock.
+"""Tracks which client follows which document from where, and what it is sent next. No I/O, no clock.
 
 There are no queues: a client has a position in each document it follows, and what it gets is
 worked out when it can take it, from the document's ring of changes or as a snapshot. So a slow

@@ -1,1 +1,1 @@
-"""What clients want done, one module per kind, each acting at most once per client and number."""
+"""Handlers of intents, one module per kind; each intent acts at most once per client and number."""

@@ -1,4 +1,4 @@
-"""What is needed to resume a session: the CLI's file, and options with which a CLI can start."""
+"""The requirements for resuming a session: the CLI's file, and options with which a CLI can start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of the lines of a comment. Blocks: call it in a thread."""
+"""Finds the lines of a comment in the current file. Blocks: call it in a thread."""
 
 from __future__ import annotations
 

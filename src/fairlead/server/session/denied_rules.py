@@ -1,4 +1,4 @@
-"""What a user has denied for the rest of a session: later calls of that kind are denied without a
+"""Rules by which a user has denied calls for the rest of a session: later calls of that kind are denied without a
 request.
 
 A denial cannot carry rules to the CLI; only an approval can. So the server keeps these rules

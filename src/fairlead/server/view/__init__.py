@@ -1,1 +1,1 @@
-"""What clients see of a session and of the lobby, derived from the transcript. No asyncio."""
+"""Sessions and the lobby as clients see them, derived from the transcript. No asyncio."""

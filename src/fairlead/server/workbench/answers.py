@@ -1,4 +1,4 @@
-"""What the workbench's routes answer with."""
+"""Response types of the workbench's routes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the host asked of the CLI, and what the answers say about the session.
+"""Requests of the host to the CLI, and the effect of the answers on the session.
 
 An answer is matched by its request id to the request the host sent; the first one counts, and
 old CLIs may send a second (CLI-210). An answer to nothing we know changes nothing.

@@ -1,4 +1,4 @@
-"""What the host knows and the wire does not say; fed to the reducer like messages.
+"""Facts that the host knows and the wire does not contain; fed to the reducer like messages.
 
 The CLI never tells that its process started or died, what becomes of the prompts in the host's
 own queue, who took a decision, who stopped it, or whose past this is. The last four facts are for `history`, whose files have

@@ -1,4 +1,4 @@
-"""What the reducer must remember and clients do not need.
+"""The reducer's private memory, which clients do not need.
 
 Correlations (which request was that, which line made which item), open blocks of a stream, and
 the few flags the status is derived from. Not part of a snapshot, which is for people; part of a

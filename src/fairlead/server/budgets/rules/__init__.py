@@ -1,1 +1,1 @@
-"""What a budget covers, and what follows from what was spent. Pure."""
+"""Which sessions a budget covers, and which level its spending has reached. Pure."""

@@ -1,4 +1,4 @@
-"""What a notice says in a channel: the words of a push message, and a link back. Pure.
+"""The text of a notice in a channel: that of a push message, and a link back. Pure.
 
 Chat services give some characters a meaning: `@everyone` calls people, `<!channel>` too, and
 `[text](address)` hides where a link leads. A title or a command comes from a model, so these

@@ -1,4 +1,4 @@
-"""What a notice says: a title and one or two short sentences, with no more than a target allows. Pure.
+"""The text of a notice: a title and one or two short sentences, limited to what a target allows. Pure.
 
 The command of a request is included only if the target's owner allows it, because a notification
 is shown on a locked screen. Text of a model can neither hide nor reverse the text next to it.

@@ -1,1 +1,1 @@
-"""What a schedule is, and what to do with it now. Pure."""
+"""A schedule, and the next step for it at a given time. Pure."""
