@@ -1,4 +1,4 @@
-"""Ends a node with care at SIGTERM: it takes no new sessions, and turns that run may end."""
+"""Ends a node gracefully at SIGTERM: it accepts no new sessions, and running turns may end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A bus that someone else runs: one nats-server or a cluster, whose configuration includes a file.
+"""A bus that the gateway does not run: a nats-server or a cluster whose configuration includes a file.
 
-The gateway writes the file, `bus/accounts.conf` in its data folder, with everyone who may connect. A
-command of the operator brings it to the servers and has them read it again. A gateway that joined a
+The gateway writes the file, `bus/accounts.conf` in its data folder, with all accounts that may connect.
+A command of the operator copies it to the servers and makes them reload it. A gateway that joined a
 fleet (`fairlead gateway join`) knows the addresses from the gateway that admitted it.
 """
 

@@ -1,7 +1,7 @@
 """The bus on NATS; see `Bus`.
 
-Two connections: what is large, log records and the answers to questions, has one of its own, so that
-an approval never waits behind a snapshot on a thin line.
+It uses two connections: large messages (log records and answers to questions) have a separate one, so
+that an approval never waits behind a snapshot on a slow line.
 """
 
 from __future__ import annotations

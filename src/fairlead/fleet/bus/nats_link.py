@@ -2,8 +2,8 @@
 
 nats-py reconnects by itself, but gives up after 60 attempts, sends what was queued meanwhile as if
 nothing had happened, and does not notice a server that hangs while its buffers are full. So each
-connection here is a client of its own that never reconnects. When it ends, or when the server does
-not answer a ping for `SILENT_S`, the next one is made, and the subscriptions are made again.
+connection here is a new client that never reconnects. When it ends, or when the server does not answer
+a ping for `SILENT_S`, the link opens the next connection and subscribes again.
 """
 
 from __future__ import annotations

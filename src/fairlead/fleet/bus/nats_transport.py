@@ -2,8 +2,8 @@
 
 Both replace a part of nats-py, for three reasons. Its TCP transport lets the server say, in plain
 text, whether to use TLS, so an attacker on the network can turn TLS off; here TLS comes first.
-Its WebSocket needs another library than the one that Fairlead has. And neither can be given up while
-its buffers are full.
+Its WebSocket needs another library than the one that Fairlead has. And neither can be aborted while its
+buffers are full.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How machines join a fleet and leave it: one link, one number on both screens, one key each."""
+"""How machines join a fleet and leave it: by a link, a number on both screens, and a key each."""

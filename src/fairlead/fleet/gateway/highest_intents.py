@@ -1,7 +1,7 @@
 """The highest number of each client, in a bucket that all gateways share.
 
 A client that lost its own count continues after this number. A number is written at most once a
-second for each client, so it may be a little too low; the machines that are connected know better.
+second for each client, so it may be a little too low; connected machines know the exact number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The metrics of a gateway, in the text format of Prometheus.
 
-Nodes have metrics of their own at their own address (`server/http/library.py`); what a gateway measures
-is what its people notice: how old the last beat of a machine is, how long intents take, and how often
-something had to be asked for again.
+Nodes have their own metrics at their own address (`server/http/library.py`). A gateway measures what its
+users notice: the age of the last beat of each machine, the duration of intents, and how often something
+had to be requested again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Asks nodes: sends a question again while the node beats, and pulls large answers in pieces.
 
 A question whose answer was lost is asked again with the same bytes; the node carries it out once.
-A node that does not beat is not waited for: the asker is told at once that the machine is away.
+The client does not wait for a node that sends no beats: the caller learns at once that the machine is
+away.
 """
 
 from __future__ import annotations

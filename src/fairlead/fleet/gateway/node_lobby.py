@@ -1,4 +1,4 @@
-"""The lobby of one node as a gateway has it, and what of it changed. Pure."""
+"""A gateway's copy of the lobby of one node, and its changes. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The beat of a node: once a second it says that it works, and where its documents are.
+"""The beat of a node: once a second it reports that it works, and the numbers of its documents.
 
-Silence is not health: a gateway whose mirror is behind the numbers of a beat has missed a frame,
-even if nothing more is sent. A gateway that hears no beat for three seconds shows the machine as away.
+By these numbers a gateway notices that its mirror has missed a frame, even if no further frame is
+sent. A gateway that receives no beat for three seconds shows the machine as away.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The package of a session whose machine is gone, made from a copy of its log.
 
 The copy is in the stream on the bus, or in an archive, which has it for longer. Neither has files:
-what was not pushed to another machine is lost. The CLI's own file is made again from the log by the
-machine that adopts the session.
+work that was not pushed to another machine is lost. The machine that adopts the session rebuilds the
+CLI's own file from the log.
 """
 
 from __future__ import annotations

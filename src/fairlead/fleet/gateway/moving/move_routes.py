@@ -1,4 +1,4 @@
-"""The HTTP routes of a gateway about moves: what would travel, begin, look, cancel."""
+"""The HTTP routes of a gateway about moves: preview, begin, progress, cancel."""
 
 from __future__ import annotations
 

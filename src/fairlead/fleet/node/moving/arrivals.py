@@ -1,11 +1,11 @@
-"""Sessions that arrive at this machine: unpack, wait for the word of the gateway, and take over.
+"""Sessions that arrive at this machine: unpack, wait until the gateway activates them, and take over.
 
     receiving ──► unpacking ──► ready ──► activated
         └─────────────┴───────────┴────► discarded, failed
 
 Until it is activated, a session that arrived has no row: clients do not see it, and nothing starts it. Its
-log is in the database, its files are in a folder of their own, and a small file says which of it
-belongs to the move. A machine that is killed while it receives deletes the rest when it starts again;
+log is in the database, its files are in their own folder, and a small file lists what belongs to the
+move. A machine that is killed while it receives deletes the rest when it starts again;
 one that is killed when it is ready keeps everything, and can still be told to take over. Activation is
 one transaction, and a repeated one does nothing.
 

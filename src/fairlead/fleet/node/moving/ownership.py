@@ -1,7 +1,7 @@
 """Notices that another machine has taken a session over, and gives it up here.
 
 A machine that was paused, cut off or restored from a backup may still run a session that was adopted
-elsewhere. The bucket `owners` tells: it is read when the connection is made, every few seconds, and
+elsewhere. It learns this from the bucket `owners`, which is read when the connection is made, every few seconds, and
 whenever it changes. A session with a higher generation on another machine is stopped here, and what
 is left of it can only be read.
 """

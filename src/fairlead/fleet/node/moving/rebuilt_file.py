@@ -1,8 +1,8 @@
-"""The CLI's own file of a session, made again from the log of the session.
+"""The CLI's own file of a session, rebuilt from the log of the session.
 
-A machine that is gone took its files along, but the copies of its logs have every message of the
-conversation, exactly as it is in the CLI's file (CLI-705). The file that is made of them has these
-messages in one chain. It lacks what only the CLI knows: summaries of a compacted conversation, so the
+The files of a lost machine are lost too, but the copies of its logs have every message of the
+conversation, exactly as in the CLI's file (CLI-705). The rebuilt file has these messages in one
+chain. It lacks what only the CLI knows: summaries of a compacted conversation, so the
 CLI may have to compact it again, and the conversations of subagents. A tool call without a result is
 left out, because a model refuses a conversation with one.
 """
