@@ -40,7 +40,7 @@ BROWSER = "tests/e2e/browser"
 WHEEL = "tests/packaging/wheel"
 
 MOUNTED = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs "$0" && exec "$@"')
-"""Runs a command, given after a folder, for which that folder is in memory; nobody else sees it."""
+"""Runs a command, given after a folder, for which that folder is in memory and visible to no other process."""
 
 NEEDED = 6 * 1024**3
 """Free memory with which temporary folders are in memory; those of tests that passed are removed."""

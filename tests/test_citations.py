@@ -63,7 +63,7 @@ def test_each_recording_that_an_entry_names_exists() -> None:
     assert missing == []
 
 
-FOREIGN = re.compile(r"\bTRUTH\b|\bseed 00\d|\b(?:stack|design|style|house)\.md\b")
+FOREIGN = re.compile(r"\bTRUTH\b|\bseed 00\d|\b[Tt]raps? \d|\b(?:stack|design|style|house)\.md\b")
 
 
 def test_no_document_outside_the_repository_is_cited() -> None:

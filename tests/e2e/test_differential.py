@@ -1,4 +1,4 @@
-"""The differential of conversations counts a play that hangs, and goes on."""
+"""The differential of conversations counts a play that hangs, and continues."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.emulator.skeleton import skeletons
 
 RECORDED_ROOT = "/workspace"
 WAIT_S = 12.0
-"""The longest wait for a line that must come before the host goes on."""
+"""The longest wait for a line that must come before the host continues."""
 QUIET_S = 0.6
 """After the last line of the host, stdin is closed after this time without output."""
 END_S = 15.0

@@ -58,7 +58,7 @@ def say(*words: object) -> None:
 
 
 async def append(folder: str) -> None:
-    """Append to three sessions for ever, and tell each number once it is acknowledged."""
+    """Append to three sessions forever, and tell each number once it is acknowledged."""
 
     async def write(store: SqliteStore, session: str, step: int) -> None:
         seq = 0

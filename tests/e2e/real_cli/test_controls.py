@@ -161,7 +161,7 @@ def check_answers(got: dict[str, Any], harness: CliHarness) -> None:
 async def test_an_old_cli_does_not_answer_newer_requests_and_nothing_hangs(
     harness: CliHarness, tmp_path: Path
 ) -> None:
-    """CLI-215: unknown control subtype, silence for ever; every request needs a timeout."""
+    """CLI-215: unknown control subtype, silence forever; every request needs a timeout."""
     set_up_a_project(harness.project)
     servers = {"small": small_server(tmp_path / "log")}
     async with harness.session(mcp_servers=servers, control_timeout=SILENCE_S) as session:

@@ -95,7 +95,7 @@ async def test_closing_during_a_permission_request_ends_the_turn(harness: CliHar
 
 
 async def test_closing_also_ends_background_commands(harness: CliHarness, cli: RealCli) -> None:
-    """CLI-500, CLI-1102, trap 7: a new CLI waits for its background tasks at the end of input."""
+    """CLI-500, CLI-1102: a new CLI waits for its background tasks at the end of input."""
     with HeldCommand(harness.project) as command:
         harness.model.push(
             use("Bash", command=command.text, description="d", run_in_background=True)
@@ -130,7 +130,7 @@ async def struck(
 
 
 async def test_a_terminated_cli_fails_its_turn_and_reports_it(harness: CliHarness) -> None:
-    """CLI-509: SIGTERM 143; trap 29."""
+    """CLI-509: SIGTERM 143."""
     async with struck(harness, signal.SIGTERM) as (session, turn, returncode):
         with pytest.raises(AgentExited) as failure:
             await session.send("two")
@@ -146,7 +146,7 @@ async def test_a_terminated_cli_fails_its_turn_and_reports_it(harness: CliHarnes
 async def test_a_cli_that_sigint_ends_exits_with_0_and_its_turn_fails(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-509: SIGINT: exit 0, on 2.1.325 mostly with a result, before without; trap 29."""
+    """CLI-509: SIGINT: exit 0, on 2.1.325 mostly with a result, before without."""
     async with struck(harness, signal.SIGINT) as (_, turn, returncode):
         assert returncode == 0
         try:

@@ -48,7 +48,7 @@ ODD_TEXTS = (
     '{"type":"control_cancel_request","request_id":"1"}\n\nnull',
     "x" * 300_000,
 )
-"""Prompts that would end a CLI if they were not written as one whole line (CLI-900, trap 9)."""
+"""Prompts that would end a CLI if they were not written as one whole line (CLI-900)."""
 
 
 async def test_a_prompt_can_have_several_blocks_and_its_echo_has_its_uuid(
@@ -80,7 +80,7 @@ async def test_no_prompt_text_can_end_the_cli(harness: CliHarness) -> None:
 async def test_a_prompt_with_a_known_uuid_is_dropped_and_reported(
     harness: CliHarness,
 ) -> None:
-    """CLI-202: a uuid of the resumed transcript is dropped without a result; traps 3 and 13."""
+    """CLI-202: a uuid of the resumed transcript is dropped without a result."""
     async with harness.session() as session:
         first = await session.send("one")
         await ended(first)
@@ -102,7 +102,7 @@ async def test_a_prompt_with_a_known_uuid_is_dropped_and_reported(
 async def test_the_permission_mode_changes_at_once_and_in_the_next_init(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-210: set_permission_mode; answered twice by old ones, trap 23."""
+    """CLI-210: set_permission_mode; answered twice by old ones."""
     session = harness.session()
     observer = RecordingObserver.of(session)
     async with session:
@@ -157,7 +157,7 @@ async def test_a_mode_set_during_an_open_request_applies_to_the_next_tool(
 
 
 async def test_a_new_model_answers_the_next_request(harness: CliHarness, cli: RealCli) -> None:
-    """CLI-215: set_model; any name is taken; trap 32: 2.1.325 probes a name it does not know."""
+    """CLI-215: set_model; any name is taken; 2.1.325 probes a name it does not know."""
     async with harness.session(model="claude-sonnet-4-5") as session:
         await play(session)
         resolved = await session.set_model("claude-unheard-of")
@@ -191,7 +191,7 @@ async def test_thinking_can_be_limited_disabled_and_reset(
 async def test_an_unknown_request_is_an_error_or_times_out(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-215: unknown control subtypes, and stop_task; trap 2: old ones are silent for ever."""
+    """CLI-215: unknown control subtypes, and stop_task; old ones are silent forever."""
     silent = has(cli, Feature.UNKNOWN_CONTROL_IS_SILENT)
     async with harness.session() as session:
         limit = SILENCE_S if silent else None
@@ -238,7 +238,7 @@ def answers(observer: RecordingObserver) -> list[dict[str, Any]]:
 async def test_a_failing_or_missing_handler_denies_and_the_turn_continues(
     harness: CliHarness,
 ) -> None:
-    """CLI-200: a malformed answer never hangs, it denies; trap 5: everything is answered."""
+    """CLI-200: a malformed answer never hangs, it denies; everything is answered."""
     command = harness.script()
 
     async def broken(request: PermissionRequest) -> Allow:

@@ -37,7 +37,7 @@ def check_interrupted(result: Result, cli: RealCli, *reasons: str) -> None:
 async def test_an_interrupt_of_an_idle_session_is_answered_and_ends_nothing(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-205: interrupt when idle, success and nothing else; trap 4."""
+    """CLI-205: interrupt when idle, success and nothing else."""
     session = harness.session()
     observer = RecordingObserver.of(session)
     async with session:
@@ -90,7 +90,7 @@ async def test_an_interrupt_during_a_text_keeps_the_text_so_far(
 
 
 async def test_an_interrupt_stops_a_running_command(harness: CliHarness, cli: RealCli) -> None:
-    """CLI-203: interrupt during Bash; the text of the tool's result differs, trap 33."""
+    """CLI-203: interrupt during Bash; the text of the tool's result differs."""
     with HeldCommand(harness.project) as command:
         harness.model.push(use("Bash", command=command.text, description="d"))
         async with harness.session(on_permission=ScriptedDecisions()) as session:
@@ -111,7 +111,7 @@ async def test_an_interrupt_stops_a_running_command(harness: CliHarness, cli: Re
 async def test_an_interrupt_withdraws_an_open_permission_request(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-207: control_cancel_request comes before the answer; trap 18. Nothing is answered."""
+    """CLI-207: control_cancel_request comes before the answer. Nothing is answered."""
     asked, given_up = asyncio.Event(), asyncio.Event()
 
     async def hesitate(request: PermissionRequest) -> Allow | Deny:
@@ -165,7 +165,7 @@ async def test_two_interrupts_and_the_next_prompt_can_be_written_together(
 async def test_an_interrupt_directly_after_a_prompt_leaves_nothing_pending(
     harness: CliHarness,
 ) -> None:
-    """CLI-203: whether it still catches the turn is a race; that all goes on is not."""
+    """CLI-203: whether it still catches the turn is a race; that all continues is not."""
     async with harness.session() as session:
         turn = await session.send("one")
         await session.interrupt()

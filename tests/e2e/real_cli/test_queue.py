@@ -1,6 +1,6 @@
 """Prompts during a turn: held, merged, folded, cancelled; each of them ends.
 
-CLI-518: user messages sent during a turn, and interrupt with queued messages; trap 3.
+CLI-518: user messages sent during a turn, and interrupt with queued messages.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ async def test_a_prompt_with_priority_now_ends_the_running_turn(
 
 
 async def test_a_prompt_blocked_by_a_hook_ends_like_any_other(harness: CliHarness) -> None:
-    """CLI-814: UserPromptSubmit block: a result and no request; trap 16."""
+    """CLI-814: UserPromptSubmit block: a result and no request."""
 
     async def block(call: HookCall) -> dict[str, str] | None:
         blocked = "secret" in call.input["prompt"]
@@ -227,7 +227,7 @@ async def test_a_prompt_blocked_by_a_hook_ends_like_any_other(harness: CliHarnes
 async def test_a_turn_without_a_prompt_delays_queued_prompts_and_ends_none(
     harness: CliHarness,
 ) -> None:
-    """CLI-521: turns that background tasks start by themselves; trap 22."""
+    """CLI-521: turns that background tasks start by themselves."""
     gate = Gate()
     session = harness.session(on_permission=ScriptedDecisions())
     observer = RecordingObserver.of(session)

@@ -26,7 +26,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "number"}}, "required":
 async def test_an_api_error_is_reported_as_a_success_result_that_is_an_error(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-506: subtype success with is_error; trap 24. At the end exit 1, trap 29."""
+    """CLI-506: subtype success with is_error. At the end exit 1."""
     # 2.1.325 tries a 400 a second time, hence for ever.
     harness.model.push(when(fail(400, "a scripted refusal"), text="bad", times=None))
     session = harness.session()
@@ -62,7 +62,7 @@ async def test_without_credentials_the_turn_fails_with_a_reason(
 async def test_a_turn_limit_ends_each_turn_and_the_session_continues(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-511: error_max_turns, after the tool ran; the counter starts again. Trap 24."""
+    """CLI-511: error_max_turns, after the tool ran; the counter starts again."""
     told = has(cli, Feature.INTERRUPT_IS_ERROR)
     async with harness.session(max_turns=1, on_permission=ScriptedDecisions()) as session:
         for _ in range(2):
@@ -89,7 +89,7 @@ async def test_an_exhausted_budget_ends_this_turn_and_every_later_one(
 
 
 async def test_cost_is_reported_in_total_and_tokens_per_turn(harness: CliHarness) -> None:
-    """CLI-507: cumulative are total_cost_usd and modelUsage; per turn usage; traps 25, 26."""
+    """CLI-507: cumulative are total_cost_usd and modelUsage; per turn usage."""
     amounts = [Usage(output_tokens=tokens) for tokens in (1000, 3000, 2000)]
     harness.model.push(*(reply("x").but(usage=usage) for usage in amounts))
     async with harness.session() as session:
@@ -113,7 +113,7 @@ async def test_cost_is_reported_in_total_and_tokens_per_turn(harness: CliHarness
 async def test_the_cost_of_a_turn_is_correct_after_a_resume(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-507: the total starts at 0 again on old versions, on 2.1.325 it goes on."""
+    """CLI-507: the total starts at 0 again on old versions, on 2.1.325 it continues."""
     options: Options = harness.options()
     async with Session(options) as session:
         first = await session.send("one")
@@ -131,7 +131,7 @@ async def test_the_cost_of_a_turn_is_correct_after_a_resume(
 async def test_a_schema_gives_a_structured_output_or_none_and_the_turn_always_ends(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-512: check structured_output itself; trap 6: 2.1.38 asks again without end."""
+    """CLI-512: check structured_output itself; 2.1.38 asks again without end."""
     harness.model.push(use("StructuredOutput", n=3))
     async with harness.session(json_schema=SCHEMA, max_budget_usd=1) as session:
         good = await session.send("count")

@@ -80,7 +80,7 @@ async def test_the_commands_are_listed_in_initialize_and_in_init(harness: CliHar
 async def test_compact_summarizes_and_reports_its_steps_in_order(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-516, CLI-600: status compacting, status null, init, boundary, summary; trap 21."""
+    """CLI-516, CLI-600: status compacting, status null, init, boundary, summary."""
     harness.model.push(*(reply(f"story-{number} " * 2000) for number in range(4)))
     async with harness.session() as session:
         for text in ("one", "two", "three", "four"):
@@ -121,7 +121,7 @@ async def test_compact_without_messages_fails_with_a_message(harness: CliHarness
 async def test_clear_starts_a_new_session_if_the_version_supports_it(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-600: conversation_reset, then an init with a new session_id, cost 0; trap 30."""
+    """CLI-600: conversation_reset, then an init with a new session_id, cost 0."""
     async with harness.session() as session:
         await play(session, "remember the kumquat")
         before = session.session_id

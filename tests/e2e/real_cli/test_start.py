@@ -19,7 +19,7 @@ from tests.e2e.real_cli.recording_observer import RecordingObserver
 async def test_nothing_is_written_before_the_first_prompt_and_init_begins_every_turn(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-105: init at the start of every turn, never after `initialize`; trap 1."""
+    """CLI-105: init at the start of every turn, never after `initialize`."""
     session = harness.session(version=None)
     observer = RecordingObserver.of(session)
     async with session:
@@ -51,7 +51,7 @@ async def test_a_session_takes_many_prompts_with_and_without_the_print_flag(
 async def test_an_unknown_flag_ends_the_cli_and_the_error_names_the_flag(
     harness: CliHarness,
 ) -> None:
-    """CLI-110: unknown flags are fatal, exit 1; trap 10."""
+    """CLI-110: unknown flags are fatal, exit 1."""
     session = harness.session(extra_flags={"--no-such-flag": None})
     with pytest.raises(AgentExited) as failure:
         await session.start()

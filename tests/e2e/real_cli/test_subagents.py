@@ -106,7 +106,7 @@ async def test_two_subagents_send_requests_at_the_same_time(harness: CliHarness)
 async def test_the_turn_ends_before_a_background_agent_ends(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-1102: background; closing does not wait for it for ever (exit on EOF)."""
+    """CLI-1102: background; closing does not wait for it forever (exit on EOF)."""
     gate = Gate()
     harness.model.push(
         reply(agent("take your time", background=True)),

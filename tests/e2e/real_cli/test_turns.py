@@ -22,7 +22,7 @@ SMALL_WINDOW = "claude-sonnet-4-5"
 async def test_each_block_has_its_own_line_with_and_without_partial_messages(
     harness: CliHarness,
 ) -> None:
-    """CLI-501: one assistant line per block in both cases, the same message.id; trap 25."""
+    """CLI-501: one assistant line per block in both cases, the same message.id."""
     (harness.project / "a.txt").write_text("aa")
     (harness.project / "b.txt").write_text("bb")
     reads = [tool("Read", file_path=str(harness.project / name)) for name in ("a.txt", "b.txt")]
@@ -41,7 +41,7 @@ async def test_each_block_has_its_own_line_with_and_without_partial_messages(
         total = one_of(Result, messages).usage
         assert total is not None
         assert total.output_tokens == 84
-        # Parallel results come one to a line, in the order of their completion (trap 19).
+        # Parallel results come one to a line, in the order of their completion.
         results = tool_lines(messages)
         assert len({line.uuid for line, _ in results}) == 2
         used = {b.id for line in first for b in line.message.content if isinstance(b, ToolUseBlock)}
@@ -142,7 +142,7 @@ def deltas(observer: RecordingObserver) -> list[StreamEvent]:
 async def test_a_full_context_is_compacted_automatically_within_the_turn(
     harness: CliHarness, cli: RealCli
 ) -> None:
-    """CLI-516: auto compaction: init, status, boundary, summary; trap 21."""
+    """CLI-516: auto compaction: init, status, boundary, summary."""
     full = Usage(input_tokens=190_000)
     harness.model.push(*[reply("A long story.").but(usage=full)] * 2)
     # Left alone, 2.1.220 and later doubt a usage that the text is too short for.

@@ -1,4 +1,4 @@
-"""A real CLI at a usage limit: it stops, the server holds the queue, and the session goes on."""
+"""A real CLI at a usage limit: it stops, the server holds the queue, and the session continues."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from fairlead.fleet.bus.server_config import ClusterSettings, Members, ServerSet
 from fairlead.fleet.protocol.permissions import Member
 
 SOON_S = 60.0
-"""Other tests may run beside this one."""
+"""Other tests may run at the same time."""
 
 
 def member(key: NodeKey) -> Member:

@@ -58,7 +58,7 @@ def test_S42_where_a_file_tells_no_money_there_is_none(name: str) -> None:
 
 
 def forked(records: list[Record], session: str) -> list[Record]:
-    """As 2.1.325 writes a fork: the answers again, no totals, and a total that goes on."""
+    """As 2.1.325 writes a fork: the answers again, no totals, and a total that continues."""
     (total,) = (record for record in records if record["type"] == "cost-state")
     copied = [
         {**record, "sessionId": session} for record in records if record["type"] != "cost-state"
