@@ -1,1 +1,1 @@
-"""Fairlead beside the official SDKs: how much processor time each takes to read one CLI."""
+"""Compares the CPU time that Fairlead and the official SDKs need to read the output of a CLI."""

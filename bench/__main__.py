@@ -1,8 +1,8 @@
-"""`python -m bench`: Fairlead and the official SDKs read the same flood; who takes how long?
+"""`python -m bench`: the CPU time of Fairlead and the official SDKs for reading the same output.
 
 Prepares the traffic and the contenders, lets each run once to see what it delivers, then runs
 the rounds and prints a table for each traffic. Measures processor time of the reading process
-alone, never elapsed time: that would be the machine's mood and the child's.
+alone. Elapsed time would also depend on other load and on the child process.
 """
 
 from __future__ import annotations

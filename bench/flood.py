@@ -1,4 +1,4 @@
-"""A program in the place of the CLI that pours a prepared file as fast as its reader takes it.
+"""A program in place of the CLI that writes a prepared file as fast as its reader reads it.
 
     python flood.py FILE [whatever a host puts on a CLI's command line]
 
@@ -19,7 +19,7 @@ VERSION = "2.1.325"
 """The CLI whose shapes `traffic` writes."""
 
 BLOCK_BYTES = 1024 * 1024
-"""What is given to one write; the pipe takes as much of it as it has room for."""
+"""The size of one write; the pipe accepts as much of it as it has room for."""
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def answer(request: dict[str, object]) -> bytes:
-    """The line that says yes to a control request."""
+    """The successful answer to a control request."""
     body = {"subtype": "success", "request_id": request["request_id"], "response": {}}
     return json.dumps({"type": "control_response", "response": body}).encode() + b"\n"
 

@@ -1,7 +1,7 @@
-"""What one contender tells about one run: a line of JSON on its stdout.
+"""The report of one contender about one run: a line of JSON on its stdout.
 
 The Python runners write it from here, the Node runner in the same shape by itself. Imports next
-to nothing, so that what a contender imports is its own doing.
+to nothing, so that it does not add to the import time of a contender.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Measurement(NamedTuple):
 
 
 def read(text: str) -> Measurement:
-    """What a runner told in its last line."""
+    """The report in the last line of a runner."""
     return Measurement(**json.loads(text.splitlines()[-1]))
 
 

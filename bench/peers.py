@@ -47,7 +47,7 @@ class PeerUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """Somebody who can read one turn of an agent and tell what it took."""
+    """A program that can read one turn of an agent and report its CPU time."""
 
     name: str
     version: str
@@ -128,7 +128,7 @@ CONTENDERS: dict[str, Callable[[Path, Say], Contender]] = {
     "python-sdk": _python_sdk,
     "typescript-sdk": _typescript_sdk,
 }
-"""Who takes part, in the order of a round, and what makes each ready below an output folder."""
+"""The contenders, in the order of a round, each with the function that installs it below an output folder."""
 
 
 def _pinned(pins: Path, package: str) -> str:

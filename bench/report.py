@@ -13,7 +13,7 @@ from bench.rounds import Runs
 __all__ = ["as_data", "load", "machine", "short", "table", "verdicts"]
 
 AIMS = {"TypeScript SDK": 0.45, "Python SDK": 0.10}
-"""What part of a peer's processor time Fairlead may take at most."""
+"""The target: Fairlead's CPU time divided by a peer's, at most."""
 
 BUSY_SHARE = 0.5
 """With a load above this share of the cores, figures are only good for ratios."""
@@ -43,7 +43,7 @@ def short(value: float) -> str:
 
 
 def table(outcome: list[Runs]) -> str:
-    """The figures of one traffic, each beside Fairlead's."""
+    """The figures of one traffic, each compared with Fairlead's."""
     traffic = outcome[0].traffic
     mean = traffic.size / traffic.messages
     rows = [
@@ -59,7 +59,7 @@ def table(outcome: list[Runs]) -> str:
 
 
 def verdicts(outcome: list[Runs]) -> str:
-    """What part of each peer's time Fairlead takes, and whether that was the aim."""
+    """Fairlead's time divided by each peer's, and whether it meets the target."""
     lines = []
     for runs in outcome:
         times, aim = _times(runs, outcome), AIMS.get(runs.contender.name)
@@ -122,7 +122,7 @@ def _delivered(runs: Runs) -> str:
 
 
 def _times(runs: Runs, outcome: list[Runs]) -> float | None:
-    """How many times Fairlead's time somebody takes; None if Fairlead did not take part."""
+    """A contender's time divided by Fairlead's; None if Fairlead did not take part."""
     for actual in outcome:
         if actual.contender.name == "Fairlead":
             return runs.micros_median / actual.micros_median

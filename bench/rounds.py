@@ -1,4 +1,4 @@
-"""Runs contenders against traffic, in turns, and keeps what each of them told.
+"""Runs contenders on traffic, in turns, and collects their reports.
 
 A round is one run of every contender, one after the other, so that whatever else the machine
 does hits all of them alike. Each run is a process of its own in an empty folder, with an
@@ -24,11 +24,11 @@ from bench.traffic import Traffic
 __all__ = ["RunFailed", "Runs", "check_counts", "make_agent", "run"]
 
 RUN_TIMEOUT_S = 600.0
-"""The slowest contender takes ten seconds on a quiet machine."""
+"""The slowest contender takes ten seconds on an idle machine."""
 
 
 class RunFailed(Exception):
-    """A contender did not come to its end."""
+    """A contender failed or did not end in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Runs:
 
     @property
     def micros(self) -> tuple[float, ...]:
-        """Microseconds of processor time for each line that was poured, run by run."""
+        """Microseconds of CPU time for each line that was written, run by run."""
         return tuple(1e6 * run.cpu_s / self.traffic.messages for run in self.timed)
 
     @property
@@ -63,14 +63,14 @@ class Runs:
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many messages of each `type` were poured and not delivered."""
+        """How many messages of each `type` were written and not delivered."""
         came = self.seen.kinds or {}
         lost = {kind: count - came.get(kind, 0) for kind, count in self.traffic.kinds.items()}
         return {kind: count for kind, count in lost.items() if count}
 
 
 def make_agent(traffic: Traffic) -> Path:
-    """An executable that stands in for the CLI and pours this traffic."""
+    """An executable in place of the CLI that writes this traffic."""
     agent = traffic.path.with_suffix(".agent")
     command = shlex.join([sys.executable, str(Path(flood.__file__)), str(traffic.path)])
     agent.write_text(f'#!/bin/sh\nexec {command} "$@"\n', "utf-8")
@@ -105,7 +105,7 @@ def run(contender: Contender, agent: Path, *flags: str) -> Measurement:
 def check_counts(
     contenders: list[Contender], seen: list[Measurement], timed: list[Measurement]
 ) -> None:
-    """Raise unless everybody delivered as many messages as when they were looked at."""
+    """Raise unless every contender delivered as many messages as in its first run."""
     for contender, look, item in zip(contenders, seen, timed, strict=True):
         if item.messages != look.messages:
             raise RunFailed(

@@ -56,7 +56,7 @@ CODE = (
 
 
 class Source:
-    """Ids and words that look like chance and are always the same."""
+    """Ids and words that look random and are the same for each seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -160,7 +160,7 @@ def tool_use(step: int) -> Line:
 
 
 def tool_result(source: Source, step: int, size: int) -> Line:
-    """What that tool gave back, told twice: for the model, and in the tool's own shape."""
+    """The result of that tool, twice: for the model, and in the tool's own form."""
     tell = (_read, _bash, _grep, _edit)[step % 4]
     output, reported = tell(_path(step), source.code(size))
     result = {"tool_use_id": _tool_use_id(step), "type": "tool_result", "content": output}

@@ -23,9 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.server_load.active_client import ActiveClient
 from bench.server_load.follower import Follower, Tally, connect
 from bench.server_load.load import Start
-from bench.server_load.people import Person
 from bench.server_load.processes import LoadedServer, Server, make_launcher
 from bench.server_load.script import Script
 
@@ -85,7 +85,7 @@ class _Agent(asyncio.Protocol):
         """Write the next lines of the script."""
         beats = self._script.beats[self.written : self.written + count]
         self.written += count
-        self._write(b"".join(self._script.said_by(self.session, beat.line) for beat in beats))
+        self._write(b"".join(self._script.for_session(self.session, beat.line) for beat in beats))
 
     def _write(self, line: bytes) -> None:
         os.write(self._stdout, line)  # A pipe holds more than one line, and the last was read.
@@ -192,7 +192,7 @@ async def measure_parts(plan: Plan, folder: Path, start: Start) -> dict[str, flo
 
 async def _measure(run: _Run, server: LoadedServer, project: Path) -> dict[str, float]:
     plan = run.plan
-    opener = await Person().arrive(server.port, server.token, Tally())
+    opener = await ActiveClient().connect(server.port, server.token, Tally())
     names: list[str] = []
     for number in range(plan.sessions):
         node = server.nodes[number % len(server.nodes)] if server.nodes else ""
@@ -241,5 +241,5 @@ async def _follow(
 
 
 def plan_devices(plan: Plan) -> int:
-    """Devices beside the first one."""
+    """Devices in addition to the first one."""
     return plan.sockets // SOCKETS_OF_DEVICE

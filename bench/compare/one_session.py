@@ -18,10 +18,10 @@ from pathlib import Path
 
 from bench import flood, traffic
 from bench.compare import metronome
+from bench.server_load.active_client import ActiveClient
 from bench.server_load.figures import Times
 from bench.server_load.follower import Tally
 from bench.server_load.load import Start
-from bench.server_load.people import Person
 from bench.server_load.processes import LoadedServer, Server
 
 __all__ = ["Flow", "measure_delay", "measure_flood"]
@@ -48,7 +48,7 @@ class Flow:
         return 1e6 * self.cpu_s / self.lines
 
 
-class _Watcher(Person):
+class _Watcher(ActiveClient):
     """A client that notes when each marked delta arrived, and when the turn ended."""
 
     def __init__(self) -> None:
@@ -100,11 +100,11 @@ async def _turn(
         else start(folder, agent, project)
     )
     try:
-        opener = await Person().arrive(server.port, server.token, Tally())
+        opener = await ActiveClient().connect(server.port, server.token, Tally())
         started, _ = await opener.intend("new_session", cwd=str(project))
         session = started["session"]
         watcher = _Watcher()
-        await watcher.arrive(server.port, server.token, Tally(), session)
+        await watcher.connect(server.port, server.token, Tally(), session)
         await asyncio.sleep(SETTLE_S)
         before = server.usage().cpu_s
         await opener.intend("send", session=session, text=prompt, uuid=str(uuid.uuid4()))

@@ -1,1 +1,1 @@
-"""What several processes cost and gain, beside one process."""
+"""Cost and gain of several processes, compared with one process."""

@@ -1,4 +1,4 @@
-"""`python -m bench.fleet`: what a bus adds, and what several processes gain, beside one `serve`.
+"""`python -m bench.fleet`: the cost of a bus and the gain of several processes, against one `serve`.
 
 Three parts, each with all ways in one run:
 

@@ -1,4 +1,4 @@
-"""`python -m bench.server_load`: one server, many sessions, many sockets; how long is the way?"""
+"""`python -m bench.server_load`: delays and costs of one server with many sessions and sockets."""
 
 from __future__ import annotations
 

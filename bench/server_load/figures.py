@@ -46,10 +46,10 @@ class Figures:
     rss_sockets: int = 0
     rss_end: int = 0
     idle_cpu: float = 0.0
-    """Seconds of processor time in a second in which nobody does anything."""
+    """Seconds of CPU time per second of an idle server."""
     server_cpu: float = 0.0
     agents_cpu: float = 0.0
-    crowd_cpu: float = 0.0
+    viewers_cpu: float = 0.0
     lines: int = 0
     frames: int = 0
     frame_bytes: int = 0
@@ -138,7 +138,7 @@ class Figures:
             f"| memory at the end, MiB | {_mib(self.rss_end):.0f} |",
             "",
             f"Beside it: the agents took {self.agents_cpu:.0%} of a core (latest line "
-            f"{self.late_s * 1e3:.0f} ms late), the clients {self.crowd_cpu:.0%}.",
+            f"{self.late_s * 1e3:.0f} ms late), the clients {self.viewers_cpu:.0%}.",
             f"{lost}; {self.turns} turns, {self.permissions} permissions.",
             f"p99 at most {self.worst_p99 * 1e3:.0f} ms (aim: under {AIM_S * 1e3:.0f} ms, {met}).",
         )

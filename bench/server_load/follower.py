@@ -1,4 +1,4 @@
-"""One socket of a client that follows documents, as lean as it can be.
+"""One socket of a client that follows documents, with as little CPU time as possible.
 
 Speaks just enough of WebSocket for this server, and looks only at the head of what it gets: the
 clients share two cores with the server, and what they burn would be held against it. It acks
@@ -32,7 +32,7 @@ _OTHER = re.compile(rb'\{"type":"(\w+)"')
 
 
 class Tally:
-    """What came, of all sockets that share it."""
+    """Counts what all sockets that share it received."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -45,7 +45,7 @@ class Tally:
 
 
 class Follower(asyncio.Protocol):
-    """A connected client: where it is in each document."""
+    """A connected client and its position in each document."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ async def connect(
     tally: Tally,
     received: Callable[[bytes], None] | None = None,
 ) -> Follower:
-    """A socket that has been shown all that it asked for."""
+    """A socket that has received a snapshot of everything it requested."""
     loop = asyncio.get_running_loop()
     _, follower = await loop.create_connection(
         lambda: Follower(hello, tally, received), "127.0.0.1", port

@@ -1,8 +1,8 @@
-"""One run: sessions, then sockets, then silence, then work; what each of them costs.
+"""One run: sessions, then sockets, then idle time, then work; the cost of each step.
 
     figures = await run(Plan(sessions=200, sockets=500), folder, say)
 
-The order matters: memory is told apart by what came last. Below: `processes`, `people`.
+The order matters: growth of memory is assigned to the last step. Below: `processes`, `active_client`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench import shapes
+from bench.server_load.active_client import ActiveClient
 from bench.server_load.figures import Figures, Times
 from bench.server_load.follower import Tally
-from bench.server_load.orders import Orders
-from bench.server_load.people import Person
+from bench.server_load.instructions import Instructions
 from bench.server_load.processes import (
     SOURCE,
     Helper,
@@ -35,7 +35,7 @@ from bench.server_load.processes import (
 __all__ = ["Plan", "Start", "run"]
 
 LINES_IN_STEP = 43
-"""Of an agent, on average (`bench.traffic`)."""
+"""Lines of a step of an agent, on average (`bench.traffic`)."""
 
 SOCKETS_OF_DEVICE = 30
 """Below the server's limit for one device."""
@@ -47,7 +47,7 @@ SETTLED_S = 1.0
 """How long after its start an agent has answered what it is asked first."""
 
 SETTLE_S = 120.0
-"""How long everything may take to come to rest after the last line."""
+"""How long the sockets may take to receive everything after the last line."""
 
 Say = Callable[[str], None]
 
@@ -70,14 +70,14 @@ class Plan:
     """How long everybody is at work before."""
     idle_s: float = 5.0
     askers: int = 20
-    """Sessions that ask before every tool call; each has a person who decides."""
+    """Sessions that ask before every tool call; each has a client that decides."""
     actors: int = 10
     """People who want something ten times a second."""
     between_s: float = 0.1
 
 
 class Run:
-    """Everything that one run holds on to."""
+    """The state of one run."""
 
     def __init__(
         self,
@@ -94,15 +94,15 @@ class Run:
         self.tally = Tally()
         self.sessions: list[str] = []
         self._begun = 0
-        self.deciders: list[Person] = []
-        self.actors: list[Person] = []
+        self.deciders: list[ActiveClient] = []
+        self.actors: list[ActiveClient] = []
         self.figures = Figures(
             sessions=plan.sessions, sockets=plan.sockets, lines_per_s=plan.lines_per_s
         )
-        self.choir: Helper
-        self.crowd: Helper
+        self.agents: Helper
+        self.viewers: Helper
         self.server: LoadedServer
-        self.opener: Person
+        self.opener: ActiveClient
 
     # Beginning
 
@@ -110,22 +110,24 @@ class Run:
         """The agents' process and the server."""
         self.project.mkdir()
         # The name of a socket has to be short, and a test's folder is not.
-        door = Path(self.ending.enter_context(TemporaryDirectory(prefix="fairlead-"))) / "choir"
+        agents_socket = (
+            Path(self.ending.enter_context(TemporaryDirectory(prefix="fairlead-"))) / "agents"
+        )
         longest = self.plan.warm_s * 3 + self.plan.seconds * 2
         steps = math.ceil(longest * self.plan.lines_per_s / LINES_IN_STEP) + 1
         env = environment(self.folder)
-        self.choir = await Helper.start("choir", str(door), str(steps), env=env)
-        self.ending.push_async_callback(self.choir.end)
-        await self.choir.ready()
-        launcher = make_launcher(self.folder, door)
+        self.agents = await Helper.start("agents", str(agents_socket), str(steps), env=env)
+        self.ending.push_async_callback(self.agents.end)
+        await self.agents.ready()
+        launcher = make_launcher(self.folder, agents_socket)
         self.server = await self._start_server(self.folder, launcher, self.project)
         self.ending.push_async_callback(self.server.end)
-        self.crowd = await Helper.start("crowd", env=env)
-        self.ending.push_async_callback(self.crowd.end)
-        self.opener = await self._person()
+        self.viewers = await Helper.start("viewers", env=env)
+        self.ending.push_async_callback(self.viewers.end)
+        self.opener = await self._client()
 
     async def open_sessions(self) -> None:
-        """One first, so that what is loaded only once is not counted as its cost."""
+        """One session first, so that modules which are loaded once are not counted as its cost."""
         await self._new_session()
         await self._until("agents", 1)
         await asyncio.sleep(SETTLED_S)
@@ -143,23 +145,23 @@ class Run:
         self.figures.rss_sessions = self.server.usage().rss
 
     async def open_sockets(self) -> None:
-        """People first, then the crowd, spread over all sessions."""
+        """People first, then the viewers, spread over all sessions."""
         plan = self.plan
         for session in self.sessions[: plan.askers]:
-            self.deciders.append(await self._person(session, decides=True))
+            self.deciders.append(await self._client(session, decides=True))
         for number in range(plan.actors):
             session = self.sessions[-1 - number % len(self.sessions)]
-            self.actors.append(await self._person(session))
+            self.actors.append(await self._client(session))
         lookers = plan.sockets - plan.askers - plan.actors - 1
         spread = [self.sessions[number % len(self.sessions)] for number in range(lookers)]
         tokens = await self.server.pair(math.ceil(lookers / SOCKETS_OF_DEVICE))
-        orders = {"port": self.server.port, "tokens": tokens, "sessions": spread}
-        self.crowd.say(json.dumps(orders))
-        await self.crowd.ready()
+        instructions = {"port": self.server.port, "tokens": tokens, "sessions": spread}
+        self.viewers.say(json.dumps(instructions))
+        await self.viewers.ready()
         self.figures.rss_sockets = self.server.usage().rss
 
     async def rest(self) -> None:
-        """What the server takes when nobody does anything."""
+        """Measure the idle server."""
         before = self.server.usage().cpu_s
         await asyncio.sleep(self.plan.idle_s)
         self.figures.idle_cpu = (self.server.usage().cpu_s - before) / self.plan.idle_s
@@ -167,16 +169,18 @@ class Run:
     # Work
 
     async def work(self) -> None:
-        """Let every agent speak, and measure in the middle of it."""
+        """Let every agent write, and measure in the middle of it."""
         plan = self.plan
         turn_s = 2 * plan.warm_s + plan.seconds
         gate = asyncio.Semaphore(STARTING_AT_ONCE)
 
         async def prompt(number: int, session: str) -> None:
-            orders = Orders(lines_per_s=plan.lines_per_s, seconds=turn_s, asks=number < plan.askers)
+            instructions = Instructions(
+                lines_per_s=plan.lines_per_s, seconds=turn_s, asks=number < plan.askers
+            )
             async with gate:
                 await self.opener.intend(
-                    "send", session=session, text=orders.text(), uuid=_uuid(number)
+                    "send", session=session, text=instructions.text(), uuid=_uuid(number)
                 )
                 await asyncio.sleep(STARTING_PAUSE_S)
 
@@ -195,9 +199,9 @@ class Run:
         await self._until("turns_ended", plan.sessions)
         await self._note_permissions(began, ended)
 
-    async def _act(self, person: Person, began: float) -> list[tuple[str, float]]:
+    async def _act(self, client: ActiveClient, began: float) -> list[tuple[str, float]]:
         taken: list[tuple[str, float]] = []
-        session = self.sessions[-1 - self.actors.index(person) % len(self.sessions)]
+        session = self.sessions[-1 - self.actors.index(client) % len(self.sessions)]
         number = 0
         while time.monotonic() < began + self.plan.seconds:
             number += 1
@@ -205,7 +209,7 @@ class Run:
                 act: dict[str, Any] = {"kind": "pin", "pinned": number % 4 == 1}
             else:
                 act = {"kind": "set_mode", "mode": ("default", "acceptEdits")[number % 4 // 2]}
-            _, seconds = await person.intend(act.pop("kind"), session=session, **act)
+            _, seconds = await client.intend(act.pop("kind"), session=session, **act)
             taken.append(("pin" if number % 2 else "set_mode", seconds))
             await asyncio.sleep(self.plan.between_s)
         return taken
@@ -218,19 +222,19 @@ class Run:
         figures.frame_bytes = after.frame_bytes - before.frame_bytes
         figures.server_cpu = (after.server_cpu - before.server_cpu) / seconds
         figures.agents_cpu = (after.agents_cpu - before.agents_cpu) / seconds
-        figures.crowd_cpu = (after.crowd_cpu - before.crowd_cpu) / seconds
+        figures.viewers_cpu = (after.viewers_cpu - before.viewers_cpu) / seconds
 
     async def _note_permissions(self, began: float, ended: float) -> None:
-        reported = await self.choir.told()
+        reported = await self.agents.counts()
         shown = {name: at for decider in self.deciders for name, at in decider.shown.items()}
         request = {
             name: times
             for name, times in reported["permissions"].items()
             if began <= times[0] <= ended
         }
-        to_people = tuple(shown[name] - times[0] for name, times in request.items())
+        until_shown = tuple(shown[name] - times[0] for name, times in request.items())
         all_the_way = tuple(times[1] - times[0] for times in request.values())
-        self.figures.times.append(Times("a permission is asked, until it is shown", to_people))
+        self.figures.times.append(Times("a permission is asked, until it is shown", until_shown))
         self.figures.times.append(
             Times("a permission is asked, until the answer is on stdin", all_the_way)
         )
@@ -241,14 +245,14 @@ class Run:
     # The end
 
     async def check(self) -> None:
-        """See that every socket reaches the end of what it follows."""
+        """Check that every socket reaches the end of its documents."""
         figures = self.figures
         figures.rss_end = self.server.usage().rss
         figures.slowest_commit_s = await self.server.metric("fairlead_store_slowest_commit_seconds")
         async with asyncio.timeout(SETTLE_S):
             while True:
                 ends = await self._ends()
-                reported = await self.crowd.told()
+                reported = await self.viewers.counts()
                 where = [(name, seq) for name, seq in reported["positions"] if name in ends]
                 first = (*self.deciders, *self.actors)
                 where += [
@@ -266,20 +270,22 @@ class Run:
         figures.errors = [*reported["errors"], *self.tally.errors]
 
     async def _ends(self) -> dict[str, int]:
-        """Where each session ends now, as somebody sees who has just come."""
+        """The current end of each session, as a new client sees it."""
         tally = Tally()
         ends: dict[str, int] = {}
         for session in self.sessions:
-            person = await Person().arrive(self.server.port, self.server.token, tally, session)
-            ends[session] = person.positions[session.encode()]
-            person.leave()
+            client = await ActiveClient().connect(
+                self.server.port, self.server.token, tally, session
+            )
+            ends[session] = client.positions[session.encode()]
+            client.close()
         return ends
 
     # Within
 
-    async def _person(self, session: str = "", *, decides: bool = False) -> Person:
-        person = Person(decides=decides)
-        return await person.arrive(self.server.port, self.server.token, self.tally, session)
+    async def _client(self, session: str = "", *, decides: bool = False) -> ActiveClient:
+        client = ActiveClient(decides=decides)
+        return await client.connect(self.server.port, self.server.token, self.tally, session)
 
     async def _new_session(self) -> None:
         nodes = self.server.nodes
@@ -289,23 +295,23 @@ class Run:
         self.sessions.append(result["session"])
 
     async def _until(self, what: str, count: int) -> None:
-        """Wait until the agents have counted so many of something."""
+        """Wait until a count of the agents has reached a number."""
         async with asyncio.timeout(self.plan.seconds + SETTLE_S):
             while True:
-                reported = await self.choir.told()
+                reported = await self.agents.counts()
                 if reported[what] >= count:
                     return
                 await asyncio.sleep(0.1)
 
     async def _counted(self) -> _Counted:
-        agents, crowd = await self.choir.told(), await self.crowd.told()
+        agents, viewers = await self.agents.counts(), await self.viewers.counts()
         return _Counted(
             lines=agents["lines"],
-            frames=crowd["frames"] + self.tally.frames,
-            frame_bytes=crowd["bytes"] + self.tally.bytes,
+            frames=viewers["frames"] + self.tally.frames,
+            frame_bytes=viewers["bytes"] + self.tally.bytes,
             server_cpu=self.server.usage().cpu_s,
-            agents_cpu=self.choir.usage().cpu_s,
-            crowd_cpu=self.crowd.usage().cpu_s,
+            agents_cpu=self.agents.usage().cpu_s,
+            viewers_cpu=self.viewers.usage().cpu_s,
         )
 
 
@@ -316,7 +322,7 @@ class _Counted:
     frame_bytes: int
     server_cpu: float
     agents_cpu: float
-    crowd_cpu: float
+    viewers_cpu: float
 
 
 ACTS = {

@@ -1,6 +1,6 @@
-"""The server and the helpers around it as processes: started, asked, weighed, ended.
+"""The server and the helper programs as processes: started, queried, measured, ended.
 
-`Helper` is one of our own programs that answers `tell` with a line of JSON. `Server` is a real
+`Helper` is a program of this benchmark that answers each line on its stdin with a line of JSON. `Server` is a real
 `fairlead serve` with a folder and a home of its own. What a process takes is read from `ps`-like
 facts of the system (Linux).
 """
@@ -19,7 +19,7 @@ from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from bench.server_load import understudy
+from bench.server_load import pipe_handover
 
 __all__ = [
     "SOURCE",
@@ -40,7 +40,7 @@ __all__ = [
 START_S = 60.0
 END_S = 60.0
 LINE_BYTES = 64 * 1024 * 1024
-"""What a helper tells stands in one line, positions of all sockets included."""
+"""A helper's report is one line, with the positions of all sockets."""
 
 _LINK = re.compile(r"(http://[^/\s]+)/#code=(\S+)")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -59,7 +59,7 @@ class Usage(NamedTuple):
 
 
 class Helper:
-    """A program of this folder that runs beside the server."""
+    """A program of this folder that runs next to the server."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -75,21 +75,21 @@ class Helper:
         )
 
     async def ready(self) -> None:
-        """Wait until it says so."""
+        """Wait until it is ready."""
         await self._answer()
 
     def say(self, line: str) -> None:
-        """Give it a line."""
+        """Write a line to its stdin."""
         assert self._process.stdin is not None
         self._process.stdin.write(line.encode() + b"\n")
 
-    async def told(self) -> dict[str, Any]:
-        """What it has counted so far."""
-        self.say("tell")
+    async def counts(self) -> dict[str, Any]:
+        """Its counts so far."""
+        self.say("report")
         return await self._answer()
 
     async def end(self) -> None:
-        """Let it end."""
+        """End it by closing its stdin."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         await ended(self._process)
@@ -109,7 +109,7 @@ class Helper:
 
 
 class LoadedServer(Protocol):
-    """Something that sessions run on and clients connect to."""
+    """The interface of a server under load."""
 
     port: int
     token: str
@@ -242,10 +242,10 @@ def environment(folder: Path, source: Path = SOURCE) -> dict[str, str]:
     }
 
 
-def make_launcher(folder: Path, choir: Path) -> Path:
+def make_launcher(folder: Path, agents: Path) -> Path:
     """The executable that the server takes for a CLI."""
     launcher = folder / "claude"
-    command = shlex.join([sys.executable, "-ISE", str(Path(understudy.__file__)), str(choir)])
+    command = shlex.join([sys.executable, "-ISE", str(Path(pipe_handover.__file__)), str(agents)])
     launcher.write_text(f'#!/bin/sh\nexec {command} "$@"\n', "utf-8")
     launcher.chmod(0o755)
     return launcher

@@ -1,6 +1,6 @@
-"""What every agent says, made once: the lines of `bench.traffic` as bytes, ready to be written.
+"""The lines that every agent writes, prepared once: those of `bench.traffic` as bytes.
 
-All agents say the same, each under its own session id. Knows nothing of pace or pipes.
+All agents write the same lines, each with its own session id. Knows nothing of pace or pipes.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 from bench import shapes, traffic
 
-__all__ = ["Beat", "Script"]
+__all__ = ["Script", "ScriptLine"]
 
 SESSION = shapes.SESSION.encode()
 
 _UUID = re.compile(rb'"uuid":"[0-9a-f]{8}')
 
 
-class Beat(NamedTuple):
-    """One line, and what the CLI asks before it goes on."""
+class ScriptLine(NamedTuple):
+    """One line, and the request that the CLI sends before it continues."""
 
     line: bytes
     asks: dict[str, Any] | None = None
@@ -33,7 +33,7 @@ class Script:
         first, *middle, last = traffic.agent_session(steps)
         self._init = _written(first)
         self._result = _written(last)
-        self.beats = [Beat(_written(line), _question(line)) for line in middle]
+        self.beats = [ScriptLine(_written(line), _question(line)) for line in middle]
 
     def init(self, session: str) -> bytes:
         """The line a turn begins with."""
@@ -44,13 +44,13 @@ class Script:
         return self._result.replace(_id_in(self._result), session.encode())
 
     @staticmethod
-    def said_by(session: str, line: bytes) -> bytes:
-        """A line of a beat as one session says it."""
+    def for_session(session: str, line: bytes) -> bytes:
+        """A line with the id of one session."""
         return line.replace(SESSION, session.encode())
 
     @staticmethod
-    def said_again(line: bytes, mark: int) -> bytes:
-        """A line in a later turn: with other ids, because a line that was said before is ignored."""
+    def in_turn(line: bytes, mark: int) -> bytes:
+        """A line in a later turn, with other ids, because a repeated line is ignored."""
         line = _UUID.sub(b'"uuid":"%08x' % mark, line)
         return line.replace(b"msg_01", b"msg_%08x" % mark).replace(
             b"toolu_01", b"toolu_%08x" % mark

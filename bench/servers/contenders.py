@@ -26,8 +26,8 @@ from typing import Any, Protocol
 import websockets
 
 from bench.peers import PeerUnavailable, is_installed, mark_installed, run_tool
+from bench.server_load.active_client import ActiveClient
 from bench.server_load.follower import Tally
-from bench.server_load.people import Person
 from bench.server_load.processes import Server
 from bench.servers import agent
 from fairlead.testing.node import find_node
@@ -112,26 +112,26 @@ class Fairlead:
         return f"http://127.0.0.1:{self.server.port}"
 
     async def work(self, sessions: int, prompt: str, heard: Heard) -> None:
-        people = [_Watcher(heard) for _ in range(sessions)]
-        opener = await Person().arrive(self.server.port, self.server.token, Tally())
-        for person in people:
+        watchers = [_Watcher(heard) for _ in range(sessions)]
+        opener = await ActiveClient().connect(self.server.port, self.server.token, Tally())
+        for watcher in watchers:
             made, _ = await opener.intend("new_session", cwd=str(self._project))
-            await person.arrive(self.server.port, self.server.token, Tally(), made["session"])
-            person.session = made["session"]
-        for person in people:
+            await watcher.connect(self.server.port, self.server.token, Tally(), made["session"])
+            watcher.session = made["session"]
+        for watcher in watchers:
             name = str(uuid.uuid4())
-            await opener.intend("send", session=person.session, text=prompt, uuid=name)
+            await opener.intend("send", session=watcher.session, text=prompt, uuid=name)
         async with asyncio.timeout(TURN_S):
-            for person in people:
-                await person.ended.wait()
-        for client in (opener, *people):
-            client.leave()
+            for watcher in watchers:
+                await watcher.ended.wait()
+        for client in (opener, *watchers):
+            client.close()
 
     async def end(self) -> None:
         await self.server.end()
 
 
-class _Watcher(Person):
+class _Watcher(ActiveClient):
     def __init__(self, heard: Heard) -> None:
         super().__init__()
         self.session = ""

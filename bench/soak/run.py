@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.server_load.active_client import ActiveClient
 from bench.server_load.follower import Tally
-from bench.server_load.orders import Orders
-from bench.server_load.people import Person
+from bench.server_load.instructions import Instructions
 from bench.server_load.processes import Helper, Server, environment, make_launcher
 from bench.soak.samples import Sample, take
 
@@ -45,7 +45,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Outcome:
-    """What happened, beside the samples."""
+    """The events of a run, in addition to the samples."""
 
     samples: list[Sample]
     turns: int = 0
@@ -54,7 +54,7 @@ class Outcome:
     sessions: int = 0
 
 
-class _Client(Person):
+class _Client(ActiveClient):
     """A client of one session that knows when a turn of it ended."""
 
     def __init__(self) -> None:
@@ -77,25 +77,29 @@ class _Soak:
         self.latencies: list[float] = []
         self.server: Server
         self.tokens: list[str]
-        self.opener: Person
+        self.opener: ActiveClient
 
     async def start(self, ending: AsyncExitStack) -> None:
         self.project.mkdir()
-        door = Path(ending.enter_context(TemporaryDirectory(prefix="fairlead-"))) / "choir"
+        agents_socket = (
+            Path(ending.enter_context(TemporaryDirectory(prefix="fairlead-"))) / "agents"
+        )
         steps = math.ceil(self.plan.turn_s * self.plan.lines_per_s / LINES_IN_STEP) + 1
         env = environment(self.folder)
-        choir = await Helper.start("choir", str(door), str(steps), str(self.project), env=env)
-        ending.push_async_callback(choir.end)
-        await choir.ready()
-        launcher = make_launcher(self.folder, door)
+        agents = await Helper.start(
+            "agents", str(agents_socket), str(steps), str(self.project), env=env
+        )
+        ending.push_async_callback(agents.end)
+        await agents.ready()
+        launcher = make_launcher(self.folder, agents_socket)
         self.server = await Server.start(self.folder, launcher, self.project)
         ending.push_async_callback(self.server.end)
         devices = math.ceil(self.plan.sessions / SOCKETS_OF_DEVICE)
         self.tokens = await self.server.pair(devices)
-        self.opener = await self._arrive(Person(), self.server.token)
+        self.opener = await self._connect(ActiveClient(), self.server.token)
 
-    async def _arrive(self, person: Person, token: str, session: str = "") -> Person:
-        return await person.arrive(self.server.port, token, Tally(), session)
+    async def _connect(self, client: ActiveClient, token: str, session: str = "") -> ActiveClient:
+        return await client.connect(self.server.port, token, Tally(), session)
 
     async def place(self, number: int) -> None:
         """One session after the other, in one of the places, until the time is over."""
@@ -108,15 +112,15 @@ class _Soak:
             await self.opener.intend("delete_sessions", sessions=[session], files=True)
 
     async def _live(self, session: str, token: str) -> None:
-        orders = Orders(lines_per_s=self.plan.lines_per_s, seconds=self.plan.turn_s)
+        instructions = Instructions(lines_per_s=self.plan.lines_per_s, seconds=self.plan.turn_s)
         client = _Client()
-        await self._arrive(client, token, session)
+        await self._connect(client, token, session)
         for turn in range(1, self.plan.turns + 1):
             if time.monotonic() >= self.until:
                 break
             client.ended.clear()
             name = str(uuid.uuid4())
-            await self.opener.intend("send", session=session, text=orders.text(), uuid=name)
+            await self.opener.intend("send", session=session, text=instructions.text(), uuid=name)
             async with asyncio.timeout(TURN_S):
                 await client.ended.wait()
             self.outcome.turns += 1
@@ -124,14 +128,14 @@ class _Soak:
                 await self.opener.intend("restart", session=session)
                 self.outcome.restarts += 1
             else:
-                client.leave()
+                client.close()
                 client = _Client()
-                await self._arrive(client, token, session)
+                await self._connect(client, token, session)
                 self.outcome.reconnects += 1
-        client.leave()
+        client.close()
 
     async def act(self) -> None:
-        """Measure what a user feels, at a person's pace."""
+        """Measure the round trip of an intent, at the pace of a user."""
         made, _ = await self.opener.intend("new_session", cwd=str(self.project))
         pinned = False
         while time.monotonic() < self.until:

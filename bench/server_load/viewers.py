@@ -1,9 +1,9 @@
-"""The clients that only look: `python -m bench.server_load.crowd`, orders on stdin.
+"""The clients that only follow: `python -m bench.server_load.viewers`, instructions on stdin.
 
 The first line of stdin is JSON: the port, the tokens of some devices, and for each socket the
 session it follows.
-When all are connected it says so; told `tell` it tells what came and where each socket is; told
-the end of stdin it ends.
+When all sockets are connected, it prints a line. Each further line on stdin is answered with the counts of
+received frames and the position of each socket; the process ends at the end of stdin.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ import json
 import sys
 from typing import Any
 
-from bench.server_load.choir import obey
+from bench.server_load.agents import answer_commands
 from bench.server_load.follower import Follower, Tally, connect
 
 __all__ = ["main"]
 
 AT_ONCE = 16
-"""Sockets that are connecting at the same time; the server lets few strangers wait."""
+"""Most sockets that connect at the same time; the server limits unauthenticated connections."""
 
 
 async def main() -> None:
     """Follow until stdin ends."""
-    orders: dict[str, Any] = json.loads(sys.stdin.readline())
-    tokens: list[str] = orders["tokens"]
+    instructions: dict[str, Any] = json.loads(sys.stdin.readline())
+    tokens: list[str] = instructions["tokens"]
     tally = Tally()
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def follow(number: int, session: str) -> Follower:
         async with gate:
             hello = {"token": tokens[number % len(tokens)], "session": session}
-            return await connect(orders["port"], hello, tally)
+            return await connect(instructions["port"], hello, tally)
 
     followers = await asyncio.gather(
-        *(follow(number, session) for number, session in enumerate(orders["sessions"]))
+        *(follow(number, session) for number, session in enumerate(instructions["sessions"]))
     )
     print(json.dumps({"ready": True}), flush=True)
 
-    def told() -> dict[str, Any]:
+    def report() -> dict[str, Any]:
         where = [
             [name.decode(), seq]
             for follower in followers
@@ -47,7 +47,7 @@ async def main() -> None:
         ]
         return {**vars(tally), "positions": where}
 
-    await obey(told)
+    await answer_commands(report)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""What a prompt tells an agent of the benchmark to do."""
+"""Instructions for an agent of the benchmark, as the text of a prompt."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
 
-__all__ = ["Orders"]
+__all__ = ["Instructions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Orders:
-    """How fast to speak, for how long, and whether to ask before every tool call."""
+class Instructions:
+    """How fast to write, for how long, and whether to ask before every tool call."""
 
     lines_per_s: float
     seconds: float
@@ -21,6 +21,6 @@ class Orders:
         return json.dumps(asdict(self))
 
     @classmethod
-    def read(cls, text: str) -> Orders:
-        """What a prompt says."""
+    def read(cls, text: str) -> Instructions:
+        """The instructions in a prompt."""
         return cls(**json.loads(text))

@@ -1,6 +1,6 @@
-"""What the server starts as its CLI: hands its pipes to the choir and becomes almost nothing.
+"""The program that the server starts as its CLI: hands its pipes to the process of the agents.
 
-    python understudy.py SOCKET [whatever a host puts on a CLI's command line]
+    python pipe_handover.py SOCKET [whatever a host puts on a CLI's command line]
 
 Two hundred Python children would take the memory and the processor time that are to be measured.
 So this one sends its stdin and stdout through SOCKET to the one process that plays all agents,
@@ -20,7 +20,7 @@ VERSION = "2.1.325"
 
 
 def main() -> None:
-    """Hand over, and go."""
+    """Hand the pipes over, and become `cat`."""
     path, *arguments = sys.argv[1:]
     if "--version" in arguments or "-v" in arguments:
         sys.stdout.write(f"{VERSION} (Claude Code)\n")

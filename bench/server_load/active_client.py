@@ -1,7 +1,7 @@
-"""The clients that act, and hold the watch: intents until their result, permissions until shown.
+"""The clients that act and measure times: intents until their result, permissions until shown.
 
 They run in the benchmark's own process, which does nothing else meanwhile, so that what they
-measure is the server's time and not their own. Each is a `follower` like the crowd's.
+measure is the server's time and not their own. Each is a `follower`, like the viewers.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any
 
 from bench.server_load.follower import Follower, Tally, connect
 
-__all__ = ["Person", "PersonRefused"]
+__all__ = ["ActiveClient", "IntentRefused"]
 
 PATIENCE_S = 60.0
-"""Longer than any answer that would still be an answer."""
+"""The timeout for an answer of the server."""
 
 PENDING = b'"to":"pending"'
 RESULT = b'{"type":"intent_result"'
 
 
-class PersonRefused(Exception):
-    """The server did not do what the benchmark wants of it."""
+class IntentRefused(Exception):
+    """The server refused an intent of the benchmark."""
 
 
-class Person:
-    """Somebody who follows a session, may decide what it asks, and may act."""
+class ActiveClient:
+    """A client that follows a session, may answer its requests, and may send intents."""
 
     def __init__(self, *, decides: bool = False) -> None:
         self.shown: dict[str, float] = {}
-        """By request: when it stood before this person."""
+        """Request -> when this client received it."""
         self.decided: set[str] = set()
         self._decides = decides
         self._waiting: dict[int, asyncio.Future[tuple[dict[str, Any], float]]] = {}
@@ -40,7 +40,7 @@ class Person:
         self._follower: Follower | None = None
         self._session = ""
 
-    async def arrive(self, port: int, token: str, tally: Tally, session: str = "") -> Person:
+    async def connect(self, port: int, token: str, tally: Tally, session: str = "") -> ActiveClient:
         """Connect, and follow the lobby and a session."""
         self._session = session
         hello = {"token": token, **({"session": session} if session else {})}
@@ -49,13 +49,13 @@ class Person:
 
     @property
     def positions(self) -> dict[bytes, int]:
-        """Where this person is in each document."""
+        """The position of this client in each document."""
         return self._at().positions
 
     async def intend(
         self, kind: str, *, node: str = "", **fields: Any
     ) -> tuple[dict[str, Any], float]:
-        """Want something, of a machine of a fleet; its result, and the seconds until it came."""
+        """Send an intent, to a machine of a fleet if named; its result, and the seconds until it arrived."""
         n, answer = self._ask(kind, fields)
         began = time.monotonic()
         at = {"node": node} if node else {}
@@ -63,10 +63,10 @@ class Person:
         async with asyncio.timeout(PATIENCE_S):
             result, came = await answer
         if not result["ok"]:
-            raise PersonRefused(f"{kind}: {result['code']}: {result['message']}")
+            raise IntentRefused(f"{kind}: {result['code']}: {result['message']}")
         return result["result"], came - began
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Go."""
         self._at().close()
 

@@ -1,11 +1,11 @@
-"""All agents in one process: `python -m bench.server_load.choir SOCKET STEPS [PROJECT]`.
+"""All agents in one process: `python -m bench.server_load.agents SOCKET STEPS [PROJECT]`.
 
-Every `understudy` hands its pipes over here. Each agent answers control requests at once, and
-at a prompt speaks its script line by line at its own pace, as a model does; one that asks waits
-for the answer before it goes on. With PROJECT it also writes the files by which sessions of that
-folder can be resumed. The prompt says how (`Orders`). Told `tell` on stdin it tells
-what it has counted, told the end of stdin it ends. Times are of the system's monotonic clock,
-which all processes share.
+Every `pipe_handover` hands its pipes to this process. Each agent answers control requests at once, and
+after a prompt it writes its script line by line at the pace that the prompt names (`Instructions`). An
+agent that asks for permission waits for the answer before it continues. With PROJECT it also writes the
+files by which sessions of that folder can be resumed. Each line on stdin is answered with the counts so
+far; the process ends at the end of stdin. Times are of the system's monotonic clock, which all processes
+share.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.server_load.orders import Orders
-from bench.server_load.script import Beat, Script
-from bench.server_load.understudy import VERSION
+from bench.server_load.instructions import Instructions
+from bench.server_load.pipe_handover import VERSION
+from bench.server_load.script import Script, ScriptLine
 
 __all__ = ["main"]
 
 MOST_BEHIND_S = 1.0
-"""An agent that was held up by the pipe goes on at its pace; it does not catch up for ever."""
+"""An agent that was delayed by the pipe continues at its pace, and catches up only this far."""
 
 
 class Counts:
-    """What all agents together did."""
+    """The work of all agents together."""
 
     def __init__(self) -> None:
         self.agents = 0
@@ -42,11 +42,11 @@ class Counts:
         self.late_s = 0.0
         """The most that a line was written after its time: whether this process keeps up."""
         self.permissions: dict[str, tuple[float, float]] = {}
-        """By request: when it was asked, and when the answer stood on stdin."""
+        """Request -> when it was sent, and when its answer was on stdin."""
 
 
 class Agent(asyncio.Protocol):
-    """One CLI: what comes on its stdin, and what it says."""
+    """One CLI: reads its stdin and writes its script."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Agent(asyncio.Protocol):
             self._speaking = asyncio.get_running_loop().create_task(self._speak(message))
 
     async def _speak(self, prompt: dict[str, Any]) -> None:
-        orders = Orders.read(prompt["message"]["content"][0]["text"])
+        instructions = Instructions.read(prompt["message"]["content"][0]["text"])
         self._counts.turns_begun += 1
         mark = int(time.monotonic() * 10) & 0xFFFFFFFF if self._spoke else None
         self._spoke = True
@@ -103,8 +103,8 @@ class Agent(asyncio.Protocol):
         self._write_object({**prompt, "session_id": self._session, "isReplay": True})
         began = due = time.monotonic()
         for beat in self._script.beats:
-            due += 1 / orders.lines_per_s
-            if due > began + orders.seconds:
+            due += 1 / instructions.lines_per_s
+            if due > began + instructions.seconds:
                 break
             late = time.monotonic() - due
             if late < 0:
@@ -112,17 +112,17 @@ class Agent(asyncio.Protocol):
             elif late > MOST_BEHIND_S:
                 due = time.monotonic()
             self._counts.late_s = max(self._counts.late_s, time.monotonic() - due)
-            said = self._script.said_by(self._session, beat.line)
+            said = self._script.for_session(self._session, beat.line)
             await self._write(self._marked(said, mark))
-            if orders.asks and beat.asks is not None:
+            if instructions.asks and beat.asks is not None:
                 due = max(due, await self._ask(beat))
         await self._write(self._marked(self._script.result(self._session), mark))
         self._counts.turns_ended += 1
 
     def _marked(self, line: bytes, mark: int | None) -> bytes:
-        return line if mark is None else self._script.said_again(line, mark)
+        return line if mark is None else self._script.in_turn(line, mark)
 
-    async def _ask(self, beat: Beat) -> float:
+    async def _ask(self, beat: ScriptLine) -> float:
         assert beat.asks is not None
         request_id = f"{self._session}/{beat.asks['tool_use_id']}"
         answer: asyncio.Future[float] = asyncio.get_running_loop().create_future()
@@ -180,7 +180,7 @@ def _yes(request: dict[str, Any]) -> dict[str, Any]:
     return {"type": "control_response", "response": body}
 
 
-class Choir:
+class Agents:
     """Everybody who was handed over."""
 
     def __init__(self, script: Script, project: str | None) -> None:
@@ -245,21 +245,21 @@ def _keep(session: str, project: str, prompt: dict[str, Any]) -> None:
     (folder / f"{session}.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
 
 
-async def obey(tell: Callable[[], object]) -> None:
-    """Answer each line on stdin with what `tell` gives, until stdin ends."""
+async def answer_commands(report: Callable[[], object]) -> None:
+    """Answer each line on stdin with a report, until stdin ends."""
     loop = asyncio.get_running_loop()
     lines = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while await lines.readline():
-        print(json.dumps(tell()), flush=True)
+        print(json.dumps(report()), flush=True)
 
 
 async def main(path: str, steps: int, project: str | None = None) -> None:
     """Play until stdin ends."""
-    choir = Choir(Script(steps), project)
-    listening = asyncio.create_task(choir.listen(path))
+    agents = Agents(Script(steps), project)
+    listening = asyncio.create_task(agents.listen(path))
     print(json.dumps({"ready": True}), flush=True)
-    await obey(lambda: vars(choir.counts))
+    await answer_commands(lambda: vars(agents.counts))
     listening.cancel()
 
 
