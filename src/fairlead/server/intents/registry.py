@@ -155,7 +155,18 @@ class Registry:
         self.limit_holds = LimitHolds(
             self.sessions, self.limit_book, clock=clock, jitter=self._reset_jitter
         )
-        self._handlers: dict[type, Handler] = {
+        self._handlers = self._all_handlers(terminals)
+        self.lobby.set_server(
+            agent=str(base.agent),
+            version=version,
+            mode_ceiling=self.policy.mode_ceiling,
+            roots=tuple(str(root) for root in self.policy.roots),
+            terminal=terminals is not None,
+        )
+
+    def _all_handlers(self, terminals: TerminalRegistry | None) -> dict[type, Handler]:
+        """Kind of intent -> its handler."""
+        return {
             **self.limit_holds.handlers,
             **session_intents.HANDLERS,
             **fork_intents.HANDLERS,
@@ -170,13 +181,6 @@ class Registry:
             **terminal_intents.handlers(terminals),
             RevokeDevice: self._revoke_device,
         }
-        self.lobby.set_server(
-            agent=str(base.agent),
-            version=version,
-            mode_ceiling=self.policy.mode_ceiling,
-            roots=tuple(str(root) for root in self.policy.roots),
-            terminal=terminals is not None,
-        )
 
     # Start and end
 
