@@ -137,7 +137,7 @@ class Figures:
             f"| memory per idle socket, KiB | {self._per_socket():.0f} |",
             f"| memory at the end, MiB | {_mib(self.rss_end):.0f} |",
             "",
-            f"Beside it: the agents took {self.agents_cpu:.0%} of a core (latest line "
+            f"In addition, the agents took {self.agents_cpu:.0%} of a core (latest line "
             f"{self.late_s * 1e3:.0f} ms late), the clients {self.viewers_cpu:.0%}.",
             f"{lost}; {self.turns} turns, {self.permissions} permissions.",
             f"p99 at most {self.worst_p99 * 1e3:.0f} ms (aim: under {AIM_S * 1e3:.0f} ms, {met}).",

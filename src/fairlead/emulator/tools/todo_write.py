@@ -21,5 +21,5 @@ class TodoList:
         old, new = self._todos, list(input.get("todos") or ())
         done = all(isinstance(t, dict) and t.get("status") == "completed" for t in new)
         self._todos = [] if done else new
-        text = "The todo list was changed. Go on with the tasks that are left."
+        text = "The todo list was changed. Continue with the remaining tasks."
         return Outcome(content=text, result={"oldTodos": old, "newTodos": new})

@@ -21,7 +21,7 @@ MOST_CONTINUATIONS = 3
 
 TOO_LONG = {"max_tokens": "output_limit", "model_context_window_exceeded": "context_window"}
 """Stop reason -> how 2.1.325 names the limit."""
-GO_ON = "The output limit was reached. Go on where it was cut, in smaller pieces."
+GO_ON = "The output limit was reached. Continue where it was cut, in smaller pieces."
 REFUSED = "The reply above was stopped by a safety classifier. Do not produce it again."
 
 

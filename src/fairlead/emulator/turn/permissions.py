@@ -49,7 +49,7 @@ INVALID = (
 )
 USER_REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected. "
-    "Stop and wait for the user to say how to go on."
+    "Stop and wait for the user to say how to continue."
 )
 
 

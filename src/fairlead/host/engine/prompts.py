@@ -169,7 +169,7 @@ class PromptQueue:
         self.paused = True
 
     def resume(self) -> None:
-        """Go on, and write the next prompt if a CLI is there and idle."""
+        """End the pause, and write the next prompt if a CLI is running and idle."""
         self.paused = False
         if self.on_resume is not None and self.has_next:
             self.on_resume()

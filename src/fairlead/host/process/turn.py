@@ -46,7 +46,7 @@ class Turn:
         self._said: list[str] = []
         self._unfinished: list[str] = []
         self._over: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        # Nobody may be waiting for this turn: then asyncio must not log its exception.
+        # If no task waits for this turn, asyncio must not log its exception.
         self._over.add_done_callback(lambda over: over.cancelled() or over.exception())
 
     @property

@@ -5,7 +5,7 @@
 A run is stored before anything is done for it. Its prompt goes through the same intents and the
 same prompt queue as a user's, under the number of the run, so that it is sent once even if the
 server is killed in between. A run whose prompt never reached the CLI, because the server was
-killed right after storing it, is made again. Time is a parameter of `step`.
+killed right after storing it, is repeated. Time is a parameter of `step`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MOST = 200
 """Schedules of one server."""
 RETRY_S = 5.0
 AGAIN = "again"
-"""Marks a run that is made again, under another name, because its first prompt was never written."""
+"""Marks a run that is repeated under another name, because its first prompt was never written."""
 
 
 DROPPED = frozenset({"cancelled", "lost", "refused"})
