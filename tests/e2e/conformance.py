@@ -1,13 +1,13 @@
-"""All tests against real CLIs, on every version given, and the table that comes of it.
+"""Runs all tests against real CLIs, on each given version, and writes the table of their results.
 
     python -m tests.e2e.conformance 2.1.29 2.1.38 2.1.120 2.1.220 2.1.325
     python -m tests.e2e.conformance 2.1.29 2.1.38 … --only test_mcp test_hooks
 
 Runs tests/e2e/real_cli without a network, once for each version, and writes the outcome of each
-test on each version to docs/compatibility.md; with `--only` just those modules, and the other
-sections of the document stay as they are, with the day they are of. The CLIs are fetched before
-(`make conformance` does both). Ends as pytest ends: what fails is in the table and is a failure
-all the same.
+test on each version to docs/compatibility.md. With `--only` it runs just those modules, and the other
+sections of the document keep their results and their dates. The CLIs must be fetched before
+(`make conformance` does both). The exit code is that of pytest: a failure is in the table and still
+fails the run.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.conformance")
     parser.add_argument("versions", nargs="+", metavar="VERSION")
     parser.add_argument("--only", nargs="+", metavar="MODULE", default=())
-    given = parser.parse_args(arguments)
-    versions = given.versions
+    chosen = parser.parse_args(arguments)
+    versions = chosen.versions
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        code = _run(versions, given.only, report)
+        code = _run(versions, chosen.only, report)
         outcomes = read_outcomes(report.read_text("utf-8"))
     today = datetime.datetime.now(datetime.UTC).date()
     before = TABLE.read_text("utf-8")
-    document = render(outcomes, versions, today, before if given.only else "")
+    document = render(outcomes, versions, today, before if chosen.only else "")
     TABLE.write_text(with_generated(document, before), "utf-8")
     failed = sum(not outcome.passed for outcome in outcomes)
     sys.stdout.write(f"{TABLE.relative_to(ROOT)}: {len(outcomes)} outcomes, {failed} failed\n")
@@ -114,9 +114,9 @@ def render(
 ) -> str:
     """The whole document; modules without an outcome keep their section of the one before."""
     rows: dict[str, Rows] = {}
-    for one in outcomes:
-        row = rows.setdefault(one.module, {}).setdefault(one.test, {})
-        row.setdefault(one.version, []).append(one.passed)
+    for outcome in outcomes:
+        row = rows.setdefault(outcome.module, {}).setdefault(outcome.test, {})
+        row.setdefault(outcome.version, []).append(outcome.passed)
     sections = _sections_of(before, versions)
     sections |= {module: _section(module, rows[module], versions, day) for module in rows}
     parts = [_head(versions), *(sections[module] for module in sorted(sections))]
@@ -201,7 +201,7 @@ def _differences(versions: Sequence[str]) -> str:
     for feature in Feature:
         has = [version is not None and version.has(feature) for version in parsed]
         name = feature.label.replace("_", " ")
-        lines.append(_row(name, ["•" if one else "" for one in has]))
+        lines.append(_row(name, ["•" if known else "" for known in has]))
     return "\n".join([*lines, ""])
 
 
