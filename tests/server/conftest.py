@@ -65,7 +65,8 @@ class Served:
                 with urllib.request.urlopen(request, timeout=60) as answer:
                     return answer.status, answer.read(), dict(answer.headers)
             except urllib.error.HTTPError as refusal:
-                return refusal.code, refusal.read(), dict(refusal.headers)
+                with refusal:
+                    return refusal.code, refusal.read(), dict(refusal.headers)
 
         return await asyncio.to_thread(ask)
 

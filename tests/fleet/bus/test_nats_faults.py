@@ -18,6 +18,7 @@ from tests.fleet.bus.contract import Inbox
 from tests.fleet.bus.nats_harness import NatsHarness, running_bus
 
 NOTICED_S = 6.0
+MANY = 400
 
 
 @pytest.fixture
@@ -143,7 +144,8 @@ async def test_N1_what_is_subscribed_while_a_connection_is_made_is_heard(
     listener.start()
     try:
         while not listener.connected:  # At every moment of the handshakes of both connections.
-            for prefix in ("fl.ask", "fl.beat"):
+            # Not more and more on a busy machine: a connection is made only with all of them.
+            for prefix in ("fl.ask", "fl.beat") if len(subjects) < MANY else ():
                 subjects.append(f"{prefix}.n{len(subjects)}")
                 await listener.subscribe(subjects[-1], lambda message: heard.add(message.subject))
             await asyncio.sleep(0.0002)
@@ -152,3 +154,14 @@ async def test_N1_what_is_subscribed_while_a_connection_is_made_is_heard(
         await waiting.until(lambda: heard == {*subjects}, 30)
     finally:
         await listener.close()
+
+
+async def test_N52_a_connection_can_be_closed_while_it_is_being_made(nats: NatsHarness) -> None:
+    tls = tls_context(nats.certificates.authority)
+    for step in range(24):
+        bus = NatsBus(nats.addresses, nats.nodes[0], tls)
+        bus.start()
+        await asyncio.sleep(0.002 * step)  # Any moment will do; that is the test.
+        async with asyncio.timeout(20):
+            await bus.close()
+        assert not bus.connected

@@ -38,6 +38,8 @@ FLUSH_S = 3.0
 ROOM_S = 0.1
 """How long a message may wait until enough of those before it has been sent."""
 
+CANCEL_AGAIN_S = 0.1
+
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 1.0
 """Between two attempts to connect: a fleet must be whole again within two seconds of its server."""
@@ -126,9 +128,11 @@ class NatsLink:
             with contextlib.suppress(NatsError, OSError, TimeoutError):
                 async with asyncio.timeout(FLUSH_S):
                     await self._client.flush()
-        if self._running is not None:
+        # Again and again: nats-py and `asyncio.wait_for` of Python 3.11 lose a cancellation that
+        # comes while they connect, and the connection would then be watched for ever.
+        while self._running is not None and not self._running.done():
             self._running.cancel()
-            await asyncio.wait([self._running])
+            await asyncio.wait([self._running], timeout=CANCEL_AGAIN_S)
         if self._endings:
             await asyncio.wait(self._endings)
 
@@ -298,11 +302,15 @@ class NatsLink:
         """Return when the connection has ended, or when the server is silent."""
         waiting = asyncio.create_task(ended.wait())
         pinging: asyncio.Task[None] | None = None
-        alive, buffered = time.monotonic(), 0
+        looked = alive = time.monotonic()
+        buffered = 0
         try:
             while not ended.is_set():
                 await asyncio.wait([waiting], timeout=PING_S)
                 now = time.monotonic()
+                # While this process was paused or had no CPU time, it could not read an answer.
+                alive += max(0.0, now - looked - 2 * PING_S)
+                looked = now
                 if pinging is None or (pinging.done() and pinging.exception() is None):
                     alive = now
                     pinging = asyncio.create_task(client.flush(timeout=3600))

@@ -206,8 +206,11 @@ class NatsServer:
             self._child.terminate()
             try:
                 await asyncio.to_thread(self._child.wait, STOP_S)
-            except subprocess.TimeoutExpired:
+            except (subprocess.TimeoutExpired, asyncio.CancelledError) as problem:
+                # Otherwise the thread that waits for the child would keep this process from ending.
                 self._child.kill()
+                if isinstance(problem, asyncio.CancelledError):
+                    raise
                 await asyncio.to_thread(self._child.wait)
             lifeline.release(self._mark)
         if self._watching is not None:

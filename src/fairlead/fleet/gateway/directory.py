@@ -31,6 +31,9 @@ AWAY_S = 3.0
 """A node that has not beaten for this time is away."""
 
 
+LATE_S = 1.0
+"""Time between two checks that is not unusual; the gateway looks four times a second."""
+
 GONE_S = 7 * 86_400.0
 """A node that has been away for this time is shown as gone; its sessions stay listed."""
 
@@ -88,7 +91,7 @@ class Directory:
         self._version = version
         self._clock = clock
         self._ticks = ticks
-        self._started = ticks()
+        self._started = self._checked = ticks()
         self._nodes: dict[str, NodeEntry] = {}
         self.is_listed = False
         """Whether the list of machines was read since the start. In a cluster that elects a leader,
@@ -169,8 +172,18 @@ class Directory:
         return arrived
 
     def check(self) -> list[str]:
-        """Notice which machines have fallen silent; returns those that are away since now."""
+        """Notice which machines have fallen silent; returns those that are away since now.
+
+        While this process was paused or had no CPU time, no beat could be heard. So that time does
+        not count (N51).
+        """
         now = self._ticks()
+        paused = max(0.0, now - self._checked - LATE_S)
+        self._checked = now
+        if paused:
+            for entry in self._nodes.values():
+                if entry.heard is not None:
+                    entry.heard = min(now, entry.heard + paused)
         gone = [
             entry
             for entry in self._nodes.values()
