@@ -105,6 +105,25 @@ class MemoryBroker:
                 if subscription.is_open:
                     call_soon(subscription.hand_over, each)
 
+    def hand_over(self, message: Message) -> None:
+        """Hand a message of another process to every subscription that matches, at once.
+
+        That process sent it some time ago, so no handler runs within the call that sends. It saves
+        a step of the event loop for each message.
+        """
+        if self.tamper is not None:
+            self.deliver(message)
+            return
+        for subscription in tuple(self._receivers(message.subject)):
+            try:
+                subscription.hand_over(message)
+            except Exception as problem:  # noqa: BLE001 - as the event loop does.
+                context = {
+                    "message": f"A handler of {message.subject} failed.",
+                    "exception": problem,
+                }
+                asyncio.get_running_loop().call_exception_handler(context)
+
 
 class _MemorySubscription:
     """Hands messages of one connection to a handler."""

@@ -7,6 +7,7 @@ sessions at the gateway are replaced by the ids that the machine uses.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -78,12 +79,18 @@ def _divided(intent: BaseIntent, sessions: tuple[str, ...], owner: Owner) -> lis
 def sparse(intent: BaseIntent) -> bytes:
     """An intent without the fields that have their defaults, which an older machine may not know."""
     given = msgspec.to_builtins(intent)
-    for each in structs.fields(intent):
+    for each in _fields(type(intent)):
         if each.name == "node" or (
             not each.required and getattr(intent, each.name) == _default(each)
         ):
             given.pop(each.encode_name, None)
     return msgspec.json.encode(given)
+
+
+@functools.cache
+def _fields(kind: type[BaseIntent]) -> tuple[structs.FieldInfo, ...]:
+    """msgspec evaluates the annotations of a class each time."""
+    return structs.fields(kind)
 
 
 def _default(field: structs.FieldInfo) -> Any:

@@ -130,6 +130,8 @@ class Speaker:
 
     async def _wait(self) -> None:
         """Wait for changes; the lobby, or a number without changes, may be due earlier."""
+        if self._wake.is_set():
+            return
         place, sent = self._hub.position(LOBBY), self.place(LOBBY)
         now = time.monotonic()
         due = self._hub.next_due()

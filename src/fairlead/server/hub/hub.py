@@ -57,6 +57,8 @@ class Hub:
         self._documents: dict[str, Document] = {}
         self._clients: dict[str, Subscriber] = {}
         self._followers: dict[str, dict[str, None]] = {}
+        self._copies: dict[str, set[str]] = {}
+        """Document -> those of its followers that `copy` added."""
         self._dirty: set[str] = set()
         """Documents that changed since the last `ready`, which looks up their followers."""
         self._ready: dict[str, None] = {}
@@ -125,10 +127,13 @@ class Hub:
             doc.release()
             return
         self._dirty.add(document)
+        copies = self._copies.get(document)
+        if copies and self.on_changed is not None:
+            self.on_changed()
+        if copies and len(copies) == len(followers):
+            return  # Nobody to wake whose socket is here.
         if self.on_ready is not None:
             self.on_ready()
-        if self.on_changed is not None:
-            self.on_changed()
         if self.on_urgent is not None and any(change.to == PENDING for change in changes):
             self._urgent.update(followers)
             self.on_urgent()
@@ -231,6 +236,7 @@ class Hub:
         cursor.begin_at(doc, doc.seq)
         cursor.looking = False
         self._followers.setdefault(document, {})[client] = None
+        self._copies.setdefault(document, set()).add(client)
         return True
 
     def set_looking(self, client: str, document: str, looking: bool) -> None:
@@ -265,14 +271,14 @@ class Hub:
         """Stop following a document."""
         subscriber = self._clients.get(client)
         if subscriber is not None and subscriber.cursors.pop(document, None) is not None:
-            del self._followers[document][client]
+            self._forget_follower(document, client)
             subscriber.clear_unacked(document)
 
     def drop(self, client: str) -> None:
         """Remove a client that has disconnected."""
         subscriber = self._clients.pop(client, None)
         for document in subscriber.cursors if subscriber is not None else ():
-            del self._followers[document][client]
+            self._forget_follower(document, client)
         self._ready.pop(client, None)
         self._urgent.pop(client, None)
         self._later.pop(client, None)
@@ -417,6 +423,14 @@ class Hub:
         return [Released(document=document, oldest=first, window=window)]
 
     # Within
+
+    def _forget_follower(self, document: str, client: str) -> None:
+        del self._followers[document][client]
+        copies = self._copies.get(document)
+        if copies is not None:
+            copies.discard(client)
+            if not copies:
+                del self._copies[document]
 
     def _current(self, document: str) -> Document | None:
         """A document with all that was published, for an answer to a client."""
