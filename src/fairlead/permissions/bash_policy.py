@@ -179,6 +179,10 @@ def may_ask_anyway(text: str, book: RuleBook, place: PathContext) -> Decision | 
     line = parse_command(text)
     if removal_in(line, place) is Removal.UNCLEAR:
         return _may_ask("it removes files that are known only when it runs")
+    if book.mode is not Mode.BYPASS:
+        for question, writing in _files(line, book, place):
+            if writing and question.unknown_name:
+                return _may_ask(f"the CLI may protect files named {question.unknown_name}")
     if not place.family.bash_rules_need_parse:
         return None
     if line.broken:

@@ -18,9 +18,9 @@ from fairlead.permissions.rules.paths import (
     covering_rule,
     is_ambiguous,
     is_inside,
-    is_protected,
     spellings,
 )
+from fairlead.permissions.rules.protected_names import is_protected, unknown_dot_name
 
 __all__ = [
     "FileQuestion",
@@ -75,6 +75,17 @@ class FileQuestion:
     def protected(self) -> bool:
         """Whether any spelling is a file that only the user may allow to be written."""
         return any(is_protected(path, self.place.family) for path in self.spellings)
+
+    @property
+    def unknown_name(self) -> str | None:
+        """A name in the path, below the working directory, that the CLI may protect (CLI-1723)."""
+        if self.place.family.whole_tool_covers_protected:
+            return None  # The few names that these versions protect are known.
+        root = self.place.cwd.rstrip("/") + "/"
+        return next(
+            filter(None, (unknown_dot_name(path.removeprefix(root)) for path in self.spellings)),
+            None,
+        )
 
     @property
     def ambiguous(self) -> bool:

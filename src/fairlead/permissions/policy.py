@@ -93,7 +93,7 @@ def _may_ask_anyway(
     known = may_ask_anyway(call.text("command"), book, place) if call.tool in SHELLS else None
     if known is not None:
         return known
-    words = uncertainty(call, decision, book, place)
+    words = uncertainty(call, decision, book, place) or _unknown_name(call, book, place)
     if words is None:
         certain = certain_rules(book, place)
         if certain != book and not _by_steps(call, certain, place, []).behavior.asks:
@@ -102,6 +102,13 @@ def _may_ask_anyway(
     if words is None:
         return None
     return Decision(behavior=Behavior.MAY_ASK, reason=Reason.NOT_UNDERSTOOD, words=words)
+
+
+def _unknown_name(call: ToolCall, book: RuleBook, place: PathContext) -> str | None:
+    if call.tool not in EDITORS or book.mode is Mode.BYPASS:
+        return None
+    name = FileQuestion.of(file_of(call), book, place).unknown_name
+    return f"the CLI may protect files named {name}" if name else None
 
 
 def explain(call: ToolCall, book: RuleBook, place: PathContext) -> str:

@@ -155,6 +155,12 @@ FIRST = replace(
     ),
 )
 
+_PROTECTED_IN_CURRENT = """.bash_aliases .bash_login .bash_logout .bazeliskrc .bazelrc .bazelversion .bunfig.toml .cargo .config/git
+    .devcontainer .devcontainer.json .envrc .husky .lefthook.yaml .lefthook.yml .mvn .npmrc .pnp.cjs
+    .pnp.loader.mjs .pnpmfile.cjs .pre-commit-config.yaml .yarn .yarnrc .yarnrc.yml .zlogin .zlogout
+    .zshenv bunfig.toml gradle-wrapper.properties lefthook.yaml lefthook.yml
+    maven-wrapper.properties"""
+
 CURRENT = Family(
     name="2.1.325",
     since=Version(2, 1, 325),
@@ -169,30 +175,7 @@ CURRENT = Family(
     bare_star=True,
     literal_arguments=True,
     extra_safe_variables=frozenset(("CI", "COLUMNS", "LINES", "CLICOLOR")),
-    extra_protected=frozenset(
-        (
-            ".bash_login",
-            ".bash_logout",
-            ".bash_aliases",
-            ".zshenv",
-            ".zlogin",
-            ".npmrc",
-            ".yarnrc",
-            ".yarnrc.yml",
-            ".yarn",
-            ".husky",
-            ".devcontainer",
-            ".envrc",
-            ".pre-commit-config.yaml",
-            ".cargo",
-            ".config/git",
-            "bunfig.toml",
-            ".pnp.cjs",
-            ".pnpmfile.cjs",
-            ".bazelrc",
-            "lefthook.yml",
-        )
-    ),
+    extra_protected=frozenset(_PROTECTED_IN_CURRENT.split()),
     extra_readonly=frozenset(
         (
             "[",

@@ -1,4 +1,4 @@
-"""Files: where they are, which rule's pattern covers them, and which are protected.
+"""Files: where they are, and which rule's pattern covers them.
 
 Patterns are gitignore's (`gitignore`). `//x` starts at the root of the file system, `~/x` at the home
 folder, `/x` at the rule's own root, anything else at the working directory. Paths are compared by
@@ -23,16 +23,10 @@ __all__ = [
     "covering_rule",
     "is_ambiguous",
     "is_inside",
-    "is_protected",
     "pattern_problem",
     "rule_covers",
     "spellings",
 ]
-
-_PROTECTED_WORDS = """.git .vscode .idea .claude .gitmodules .gitconfig .claude.json .mcp.json .bashrc
-    .bash_profile .zshrc .zprofile .profile .ripgreprc"""
-_PROTECTED = frozenset(_PROTECTED_WORDS.split())
-"""Names that can make a program run: the user decides, even if edits are accepted."""
 
 
 def _as_named(path: str) -> str:
@@ -113,17 +107,6 @@ def is_inside(path: str, place: PathContext, book: RuleBook) -> bool:
 
 def _is_below(path: str, root: str) -> bool:
     return path == root or root == "/" or path.startswith(root + "/")
-
-
-def is_protected(path: str, family: Family) -> bool:
-    """Whether the file can make programs run, so that only the user may allow writing it."""
-    lower = path.lower()
-    if "/.claude/worktrees/" in lower:
-        lower = lower.replace("/.claude/worktrees/", "/worktrees/")
-    # Windows reads `.git.` and `.git::$DATA` as `.git`, so this does the same everywhere.
-    parts = [part.split("::")[0].rstrip(". ") for part in lower.split("/")]
-    flat = "/" + "/".join(part for part in parts if part) + "/"
-    return any(f"/{name}/" in flat for name in _PROTECTED | family.extra_protected)
 
 
 _AMBIGUOUS = re.compile(

@@ -262,14 +262,15 @@ def writes_files(command: SimpleCommand) -> bool:
 def is_plain_edit(command: SimpleCommand) -> bool:
     """Whether this is a file command that acceptEdits covers, with options it understands.
 
-    A wrapper (`timeout 5 touch x`) or an input (`touch x <<< y`) makes it ask (CLI-1510).
+    A wrapper (`timeout 5 touch x`), an input (`touch x <<< y`) or quotes around its name make it
+    ask (CLI-1510, CLI-1722).
     """
     if command.assignments or any(word.value is None or word.glob for word in command.words):
         return False
     if any("<" in redirect.operator for redirect in command.redirects):
         return False
     name = command.words[0].value or ""
-    if name not in EDIT_COMMANDS:
+    if name not in EDIT_COMMANDS or command.words[0].source != name:
         return False
     operands, options = _split(list(command.words[1:]))
     if name in ("mv", "cp") and any(word.value == "--" for word in command.words):

@@ -86,8 +86,8 @@ _XARGS_TARGETS = frozenset(("echo", "wc", "grep", "head", "tail"))
 _GLOBS_ALLOWED = _ANYTHING | {"egrep", "fgrep", "grep"}
 """Programs that are read-only with an unquoted star (measured on 2.1.325)."""
 _WHOLE_WORD = re.compile(r"[^'\"\\]*|'[^']*'|\"[^\"]*\"")
-_UNQUOTED = frozenset(("jq", "uniq"))
-"""Programs that every version asks about if their name or an option is quoted (CLI-340)."""
+_UNQUOTED = frozenset(("hostname", "jq", "uniq"))
+"""Programs that every version asks about if their name or an option is quoted (CLI-340, CLI-1722)."""
 _TESTS = frozenset(("[", "[[", "test"))
 
 
