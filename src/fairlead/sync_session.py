@@ -297,8 +297,9 @@ class Session:
     def hold_output(self) -> None:
         """Collect text, tool calls and results of tools undecoded, until `release_output`.
 
-        For an observer that wants them later and together, which costs less. Requests of the CLI,
-        answers and ends of turns are delivered at once, with what came before them.
+        For an observer that wants them later and together, which costs less. The output is read
+        every 20 ms meanwhile, and at once while an answer of the CLI is awaited. Requests of the
+        CLI, answers and ends of turns are delivered when they are read, with what came before them.
         """
         self._thread.call(lambda: self._session.hold_output())
 
@@ -399,7 +400,7 @@ class Session:
         return self._thread.wait(self._session.register_repo_root(directory, **reloads))
 
     def release_output(self) -> None:
-        """Deliver what was collected."""
+        """Deliver what was collected, and what comes from now on at once."""
         self._thread.call(lambda: self._session.release_output())
 
     def reload_output_styles(self) -> Sequence[str]:
@@ -532,6 +533,10 @@ class Session:
     def stop_task(self, task_id: str) -> None:
         """Stop a background task."""
         self._thread.wait(self._session.stop_task(task_id))
+
+    def take_output(self) -> None:
+        """Deliver what was collected, and go on collecting."""
+        self._thread.call(lambda: self._session.take_output())
 
     def task_output(self, task_id: str) -> dict[str, Any]:
         """The last part of a background task's output."""

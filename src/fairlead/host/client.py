@@ -345,14 +345,20 @@ class Client(Controls):
     def hold_output(self) -> None:
         """Collect text, tool calls and results of tools undecoded, until `release_output`.
 
-        For an observer that wants them later and together, which costs less. Requests of the CLI,
-        answers and ends of turns are delivered at once, with what came before them.
+        For an observer that wants them later and together, which costs less. The output is read
+        every 20 ms meanwhile, and at once while an answer of the CLI is awaited. Requests of the
+        CLI, answers and ends of turns are delivered when they are read, with what came before them.
         """
         if self._link is not None:
             self._link.hold_output()
 
+    def take_output(self) -> None:
+        """Deliver what was collected, and go on collecting."""
+        if self._link is not None:
+            self._link.take_output()
+
     def release_output(self) -> None:
-        """Deliver what was collected."""
+        """Deliver what was collected, and what comes from now on at once."""
         if self._link is not None:
             self._link.release_output()
 

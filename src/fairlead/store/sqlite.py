@@ -261,7 +261,7 @@ class SqliteStore:
             sessions.put(db, row)
             _put_with(db, intent, audit)
 
-        await self._write(write, urgent=intent is not None)
+        await self._write(write, urgent=intent is not None, apart=True)
 
     async def put_sessions(self, rows: Sequence[SessionRow]) -> None:
         """Store several rows, all of them or none."""
@@ -270,7 +270,7 @@ class SqliteStore:
             for row in rows:
                 sessions.put(db, row)
 
-        await self._write(write, weight=len(rows))
+        await self._write(write, weight=len(rows), apart=True)
 
     async def deletions(self) -> list[Deletion]:
         """The sessions that are to be deleted, the oldest first."""
@@ -343,7 +343,7 @@ class SqliteStore:
 
     async def record_audit(self, record: AuditRecord) -> None:
         """Append to the audit."""
-        await self._write(lambda db: audit.put(db, record))
+        await self._write(lambda db: audit.put(db, record), apart=True)
 
     async def audit(self, session: str | None = None, limit: int = 100) -> list[AuditRecord]:
         """The last records of a session, or of everything, the newest first."""
@@ -400,7 +400,7 @@ class SqliteStore:
         instead: then both are stored or neither.
         """
         outcome = IntentOutcome(client=client, n=n, result=result_json)
-        await self._write(lambda db: intents.put(db, outcome), urgent=True)
+        await self._write(lambda db: intents.put(db, outcome), urgent=True, apart=True)
 
     async def intent_results(self, session: str) -> list[IntentOutcome]:
         """The results of all intents about a session, for a machine that takes the session over."""
@@ -554,9 +554,12 @@ class SqliteStore:
             for job in jobs:
                 job.done(None, problem)
 
-    async def _write(self, write: Write[T], weight: int = 1, *, urgent: bool = False) -> T:
+    async def _write(
+        self, write: Write[T], weight: int = 1, *, urgent: bool = False, apart: bool = False
+    ) -> T:
+        """With `apart` it has nothing to do with events, which need not be inserted before it."""
         self._submit_appends()
-        return await self._writer.submit(write, weight, urgent=urgent)
+        return await self._writer.submit(write, weight, urgent=urgent, buffers=apart)
 
     async def _read(self, read: Read[T]) -> T:
         return await self._readers.run(read, self._writer)

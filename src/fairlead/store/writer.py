@@ -157,10 +157,13 @@ class Writer:
             self._thread = None
         self.state = StoreState(CLOSED, "the store is closed")
 
-    def submit(self, write: Write[T], weight: int = 1, *, urgent: bool = False) -> Awaitable[T]:
+    def submit(
+        self, write: Write[T], weight: int = 1, *, urgent: bool = False, buffers: bool = False
+    ) -> Awaitable[T]:
         """Queue a write; the awaitable ends when it is durable, or refused."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.submit_jobs([Job(write, weight, partial(settle, future), urgent=urgent)])
+        done = partial(settle, future)
+        self.submit_jobs([Job(write, weight, done, buffers=buffers, urgent=urgent)])
         return future
 
     def check_open(self) -> None:

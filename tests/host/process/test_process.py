@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fairlead.errors import AgentNotFound, OptionError, ProcessError
+from fairlead.host.process.polled_pipes import polled_pipes
 from fairlead.host.process.process import Graces, Process
-from tests.host.children import alive
+from tests.host.children import alive, in_pipe
+from tests.waiting import until
 
 QUICK = Graces(after_eof=0.3, after_term=0.3, after_kill=5.0)
 PATIENT = Graces(after_eof=20.0, after_term=20.0, after_kill=5.0)
@@ -53,6 +55,53 @@ async def test_C17_output_comes_whole_and_the_exit_code_after_it(
     process = await child.run("import sys; print('x' * 100_000); sys.exit(7)", tmp_path)
     assert await asyncio.wait_for(process.exited, 10) == 7
     assert child.output == b"x" * 100_000 + b"\n"
+
+
+async def polled() -> None:
+    """Wait until all pipes that have output were read at an interval."""
+    reader, writer = os.pipe()
+    os.write(writer, b"x")
+    called = asyncio.Event()
+    polled_pipes().add(reader, called.set)
+    await asyncio.wait_for(called.wait(), 60)
+    polled_pipes().remove(reader)
+    os.close(reader)
+    os.close(writer)
+
+
+async def test_output_that_is_read_at_intervals_comes_whole_and_can_be_paused(
+    child: Child, tmp_path: Path
+) -> None:
+    echo = "import sys\nfor line in sys.stdin: print(line.strip() * 20_000, flush=True)"
+    process = await child.run(echo, tmp_path)
+    process.read_at_intervals(True)
+    process.write(b"a\n")
+    await child.says(b"a" * 20_000 + b"\n")
+    process.pause_reading()
+    process.write(b"b\n")
+    await until(lambda: in_pipe(process.pid or 0)[0] > 20_000)
+    await polled()
+    assert b"b" not in child.output
+    process.resume_reading()
+    await child.says(b"b" * 20_000 + b"\n")
+    process.read_at_intervals(False)
+    process.write(b"c\n")
+    await child.says(b"c" * 20_000 + b"\n")
+    assert await process.close(PATIENT) == 0
+
+
+async def test_the_end_of_output_that_is_read_at_intervals_is_found(tmp_path: Path) -> None:
+    ended = asyncio.Event()
+    output = bytearray()
+    process = Process(on_stdout=output.extend, on_stdout_end=ended.set)
+    program = "import os, sys; sys.stdin.readline(); print('x' * 100_000, flush=True); os.close(1); sys.stdin.read()"
+    argv = (sys.executable, "-c", program)
+    await process.start(argv, cwd=str(tmp_path), env=ENV, mark=os.urandom(8).hex())
+    process.read_at_intervals(True)
+    process.write(b"go\n")
+    await asyncio.wait_for(ended.wait(), 60)
+    assert output == b"x" * 100_000 + b"\n"
+    await process.close(PATIENT)
 
 
 async def test_C18_the_end_of_input_ends_a_polite_program(child: Child, tmp_path: Path) -> None:

@@ -132,6 +132,27 @@ def test_who_could_not_take_a_calm_document_in_its_round_gets_it_in_the_next() -
     assert {name: reached(found) for name, found in drained(hub, 11.0).items()} == {"b": 1}
 
 
+def test_many_clients_get_a_calm_document_with_another_message_or_a_little_later() -> None:
+    hub, board = with_followers(Limits(lobby_per_client_s=1.0))  # It rests for two seconds.
+    plain = PlainDocument(1)
+    hub.attach(TALK, plain, seq=0, epoch="e", item_ids=plain.ids)
+    hub.subscribe("a", TALK)
+    board.change()
+    assert drained(hub, 10.0) == {}
+    assert hub.next_due() == pytest.approx(11.0)
+    hub.publish(TALK, 1, [Append("items", "i0", "text", 0, "x")])
+    both = drained(hub, 10.5)["a"]
+    assert [message.document for message in both] == [LIST, TALK]  # type: ignore[union-attr]
+    board.change()
+    assert {name: reached(found) for name, found in drained(hub, 11.0).items()} == {"b": 1}
+    assert drained(hub, 11.5) == {}
+    assert hub.next_due() == pytest.approx(12.0)
+    assert drained(hub, 12.0) == {}
+    later = drained(hub, 13.0)
+    assert {name: reached(found) for name, found in later.items()} == {"a": 2, "b": 2}
+    assert later["a"][0] is later["b"][0]
+
+
 def test_a_calm_document_of_many_bytes_for_many_rests_longer() -> None:
     hub, board = with_followers(Limits(lobby_bytes_per_s=100))
     board.change()

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 from fairlead.server.limits import Limits
-from fairlead.server.session.append_rate import BURST_S, ROUND_S, AppendRate
+from fairlead.server.session.append_rate import BURST_S, LONG_ROUND_S, ROUND_S, AppendRate
 from fairlead.server.session.journal import LARGE_BYTES, Journal
 from fairlead.transcript.reduce import Fed
 from fairlead.wire.decode import decode
+from fairlead.wire.inputs import Request
 from tests.server.gated_store import Gate
 
 SLOW = 0.01
@@ -131,6 +132,58 @@ async def test_B136_output_that_was_held_is_stored_with_its_turn() -> None:
     await asyncio.wait_for(log.journal.flush(), 10)
     assert [len(batch) for batch in log.batches] == [3]
     await log.journal.close()
+
+
+async def test_B136_output_is_held_from_the_first_wait_until_nobody_waits() -> None:
+    rate = used_up(SLOW)
+    log = Log(rate)
+    calls: list[str] = []
+    log.journal._on_wait = partial(calls.append, "wait")
+    log.journal._on_turn = partial(calls.append, "turn")
+    log.journal._on_free = partial(calls.append, "free")
+    log.journal.note([delta("first")], 0.0)
+    rate.wait(lambda: False)  # Another session.
+    rate._used_until = asyncio.get_running_loop().time() + BURST_S  # One turn is left.
+    rate._round()
+    rate.wait(lambda: False)
+    await asyncio.wait_for(log.journal.flush(), 10)
+    assert calls == ["wait", "turn"]
+    assert log.journal._queued
+    rate._used_until = 0.0
+    rate._round()
+    assert calls == ["wait", "turn", "turn", "free"]
+    await log.journal.close()
+
+
+async def test_B136_a_request_to_the_cli_is_stored_with_its_answer() -> None:
+    log = Log(used_up(SLOW))
+    log.journal.note([delta("before")], 0.0)
+    log.journal.note(
+        [Request(request_id="h-1", subtype="set_permission_mode", fields={"mode": "plan"})],
+        0.0,
+        b'{"type":"control_request"}\n',
+    )
+    log.journal.note([delta("after")], 0.0)
+    await log.settle()
+    assert log.batches == []
+    answer = b'{"type":"control_response","response":{"subtype":"success","request_id":"h-1"}}'
+    log.journal.note([decode(answer)], 0.0)
+    await log.settle()
+    assert [len(batch) for batch in log.batches] == [4]
+    log.journal.note([Request(request_id="h-2", subtype="interrupt", fields={})], 0.0)
+    await log.settle()
+    assert [len(batch) for batch in log.batches] == [4, 1]
+    await log.journal.close()
+
+
+async def test_B136_the_more_sessions_wait_the_more_of_them_share_a_round() -> None:
+    rate = AppendRate(400.0)
+    rounds = []
+    for count in (1, 19, 20, 160):
+        for _ in range(count):
+            rate._waiting.append(lambda: True)
+        rounds.append(rate._round_s())
+    assert rounds == [ROUND_S, ROUND_S, ROUND_S, LONG_ROUND_S]
 
 
 async def test_B136_a_turn_without_output_is_left_to_the_others() -> None:

@@ -8,18 +8,20 @@ Pure.
 
 from __future__ import annotations
 
-import re
-
 __all__ = ["HeldOutput"]
 
 MOST_BYTES = 64 * 1024
 """Above this size the bytes themselves cost more than the calls that they save."""
 
-_CAN_WAIT = re.compile(
-    rb'(?:\{"type":"(?:stream_event"|assistant"|user"|tool_progress"'
-    rb'|system","subtype":"(?:thinking_tokens|status)")[^\n]*\n)+'
+_CAN_WAIT = (
+    b'{"type":"stream_event"',
+    b'{"type":"assistant"',
+    b'{"type":"user"',
+    b'{"type":"tool_progress"',
+    b'{"type":"system","subtype":"thinking_tokens"',
+    b'{"type":"system","subtype":"status"',
 )
-"""Lines that no caller has to act on, as the CLI writes them. Others are only decoded earlier."""
+"""How the CLI writes lines that no caller has to act on. Others are only decoded earlier."""
 
 
 class HeldOutput:
@@ -36,7 +38,7 @@ class HeldOutput:
             return chunk
         self._chunks.append(chunk)
         self._size += len(chunk)
-        if self._size <= MOST_BYTES and _CAN_WAIT.fullmatch(chunk):
+        if self._size <= MOST_BYTES and _can_wait(chunk):
             return b""
         return self.take()
 
@@ -44,3 +46,11 @@ class HeldOutput:
         """All that waits, to be decoded now."""
         chunks, self._chunks, self._size = self._chunks, [], 0
         return b"".join(chunks)
+
+
+def _can_wait(chunk: bytes) -> bool:
+    """Whether a chunk has only whole lines that can wait."""
+    if chunk.find(b"\n") == len(chunk) - 1:  # The usual case: one line.
+        return chunk.startswith(_CAN_WAIT)
+    lines = chunk.split(b"\n")
+    return not lines.pop() and all(line.startswith(_CAN_WAIT) for line in lines)

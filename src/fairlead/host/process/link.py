@@ -155,11 +155,13 @@ class Link:
         request_id = self.engine.request(subtype, fields, now=now, timeout=timeout)
         answer: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         self._answers[request_id] = answer
+        self._choose_reading()
         self.settle()
         try:
             return await answer
         finally:
             self._answers.pop(request_id, None)
+            self._choose_reading()
 
     async def interrupt(self, fields: dict[str, Any], graces: Graces, timeout: float) -> Any:
         """Stop the turn. A CLI that does not answer in time is ended, first with SIGINT."""
@@ -251,10 +253,21 @@ class Link:
     def hold_output(self) -> None:
         """Collect output that can wait, until `release_output`."""
         self._held.holding = True
+        self._choose_reading()
 
     def release_output(self) -> None:
         """Decode and deliver what was collected, and what comes from now on at once."""
         self._held.holding = False
+        self._choose_reading()
+        if chunk := self._held.take():
+            self._feed(chunk)
+
+    def _choose_reading(self) -> None:
+        """Read at intervals while output is held, unless a caller waits for an answer in it."""
+        self.process.read_at_intervals(self._held.holding and not self._answers)
+
+    def take_output(self) -> None:
+        """Decode and deliver what was collected, and go on collecting."""
         if chunk := self._held.take():
             self._feed(chunk)
 

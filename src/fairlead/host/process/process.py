@@ -23,7 +23,8 @@ from msgspec import Struct
 from fairlead.errors import AgentNotFound, OptionError, ProcessError
 from fairlead.host.process.exit_watch import watch_exit
 from fairlead.host.process.lifeline import lifeline
-from fairlead.host.process.read_size import limit_reads
+from fairlead.host.process.polled_pipes import polled_pipes
+from fairlead.host.process.read_size import READ_BYTES, limit_reads
 from fairlead.host.process.reaper import MARK
 from fairlead.host.process.sweeps import sweep_soon
 
@@ -39,6 +40,9 @@ the pipe already; only a grandchild that keeps the pipe open causes this wait.""
 
 STDIN_LIMIT = 4 * 1024 * 1024
 """Bytes that may wait for a program that does not read its stdin; then writers are refused."""
+
+LINES_BYTES = 16 * 1024
+"""What is read at first at an interval: the lines of a moment. More costs memory for each read."""
 
 STDERR_KEPT = 64 * 1024
 """Bytes of stderr kept for error messages."""
@@ -134,6 +138,10 @@ class Process:
         self._stdin_state = _Stdin()
         self._readers: list[asyncio.ReadTransport] = []
         self._gone = False
+        self._stdout = -1
+        self._read_paused = False
+        self._at_intervals = False
+        self._is_polled = False
         self._pipes_ended: list[asyncio.Future[None]] = []
         self._mark = ""
         self._closing: asyncio.Task[int] | None = None
@@ -167,6 +175,8 @@ class Process:
 
     async def _connect(self, child: subprocess.Popen[bytes]) -> None:
         loop = asyncio.get_running_loop()
+        assert child.stdout is not None
+        self._stdout = child.stdout.fileno()
         for pipe, on_data in ((child.stdout, self._on_stdout), (child.stderr, self._on_stderr)):
             ended = loop.create_future()
             transport, _ = await loop.connect_read_pipe(partial(_Pump, on_data, ended), pipe)
@@ -183,13 +193,52 @@ class Process:
 
     def pause_reading(self) -> None:
         """Leave what the program writes to stdout in the pipe; when that is full, it waits."""
-        if self._readers and not self._gone:
-            self._readers[0].pause_reading()
+        if not self._gone:
+            self._read_paused = True
+            self._set_reading()
 
     def resume_reading(self) -> None:
         """Read stdout again."""
-        if self._readers:
+        self._read_paused = False
+        self._set_reading()
+
+    def read_at_intervals(self, at_intervals: bool) -> None:
+        """Read stdout at intervals, together with other processes, or whenever there is output."""
+        if at_intervals is not self._at_intervals and not self._gone:
+            self._at_intervals = at_intervals
+            self._set_reading()
+
+    def _set_reading(self) -> None:
+        """Have stdout read by its transport, at intervals, or not at all."""
+        if not self._readers:
+            return
+        is_polled = self._at_intervals and not self._read_paused
+        if is_polled is not self._is_polled:
+            self._is_polled = is_polled
+            if is_polled:
+                polled_pipes().add(self._stdout, self._read_stdout)
+            else:
+                polled_pipes().remove(self._stdout)
+        if self._read_paused or is_polled:
+            self._readers[0].pause_reading()
+        else:
             self._readers[0].resume_reading()
+
+    def _read_stdout(self) -> None:
+        """Read what there is, without the transport, which is paused."""
+        chunk = b""
+        try:
+            chunk = os.read(self._stdout, LINES_BYTES)
+            if len(chunk) == LINES_BYTES:
+                chunk += os.read(self._stdout, READ_BYTES)
+        except BlockingIOError:
+            pass  # Nothing more.
+        except OSError:
+            pass  # The transport gets it too, and reports it.
+        if chunk:
+            self._on_stdout(chunk)
+        else:
+            self.read_at_intervals(False)  # The transport finds the end too, and reports it.
 
     def write(self, line: bytes) -> None:
         """Queue one whole line for stdin; a no-op once the process has ended."""
@@ -270,6 +319,7 @@ class Process:
         """Read the rest, close the pipes, kill what was left behind, then report the exit."""
         # The rest is no more than the pipe holds, so it is read despite backpressure.
         self._gone = True
+        self._at_intervals = False
         self.resume_reading()
         self._signal_group(signal.SIGKILL)
         await sweep_soon(self._mark)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-__all__ = ["limit_reads"]
+__all__ = ["READ_BYTES", "limit_reads"]
 
 READ_BYTES = 64 * 1024
 """Far below the limit of the allocator, and some 150 lines of a CLI that writes at full speed."""

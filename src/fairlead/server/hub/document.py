@@ -118,6 +118,10 @@ class Document:
         """Whether another process has the document itself, which can be at a later number (N50)."""
         self.throttled = False
         """Whether its changes wait because clients were updated recently."""
+        self.released_at = 0.0
+        self.offered = seq
+        """The number up to which clients are updated while it is throttled, because the hub lets
+        them have it with other messages."""
         self._source = source
         self._beside = beside
         self._limits = limits
@@ -222,9 +226,15 @@ class Document:
 
     # Handing out
 
-    def throttle(self, now: float, rest_s: float) -> None:
-        """Send no changes for this time, because many clients were updated."""
-        self.due = max(self.due, now + rest_s)
+    def offer(self, now: float) -> None:
+        """Let clients get what was collected from now on, and what comes later at the next time."""
+        self.release()
+        self.released_at = now
+        self.due = now + self.every_s
+
+    def throttle(self, rest_s: float) -> None:
+        """Offer nothing for this time after the last offer, because many clients are updated."""
+        self.due = max(self.due, self.released_at + rest_s)
 
     def leads_from(self, position: int) -> bool:
         """Whether the changes since a position are still there.

@@ -31,6 +31,9 @@ from fairlead.transcript.state.changes import Change
 
 __all__ = ["Hub"]
 
+SPREAD = 0.5
+"""The part of an interval in which clients get a document with something else."""
+
 PENDING = "pending"
 """The section with open requests: its changes are sent before all others."""
 
@@ -66,6 +69,8 @@ class Hub:
         """Clients that get nothing more for now, and until when."""
         self._throttled: dict[str, Document] = {}
         """Documents whose changes are sent at intervals."""
+        self._spreading: dict[str, float] = {}
+        """Those whose last changes clients get with something else, and until when."""
 
     # Documents
 
@@ -113,6 +118,7 @@ class Hub:
         """Remove a document; its followers get a snapshot when it is attached again."""
         self._documents.pop(document, None)
         self._throttled.pop(document, None)
+        self._spreading.pop(document, None)
 
     def has(self, document: str) -> bool:
         """Whether a document is offered."""
@@ -287,13 +293,12 @@ class Hub:
         """The clients for whom `drain` may have something."""
         resting = self._resting(now)
         for document in self._dirty - resting:
-            for client in self._followers.get(document, ()):
-                if client in self._later:
-                    cursor = self._clients[client].cursors[document]
-                    if not cursor.looking and not cursor.everything:
-                        continue
-                self._ready[client] = None
+            if document not in self._throttled or not self._spread(document, now):
+                self._followers_ready(document)
         self._dirty &= resting
+        for document in [name for name, until in self._spreading.items() if until <= now]:
+            del self._spreading[document]
+            self._followers_ready(document)
         if self._later:
             due = [name for name, until in self._later.items() if until <= now]
             for client in due:
@@ -306,6 +311,31 @@ class Hub:
                     self.on_ready()
         return list(self._ready)
 
+    def _followers_ready(self, document: str) -> None:
+        seq = self._documents[document].seq if document in self._documents else None
+        for client in self._followers.get(document, ()):
+            cursor = self._clients[client].cursors[document]
+            if cursor.position == seq:
+                continue
+            if client in self._later and not cursor.looking and not cursor.everything:
+                continue
+            self._ready[client] = None
+
+    def _spread(self, document: str, now: float) -> bool:
+        """Whether clients get a document together with something else, or a little later.
+
+        Each of many clients that follow working sessions gets a message soon anyway, and one write
+        costs less than two. For few clients there is nothing to save, and they get it now.
+        """
+        doc = self._throttled[document]
+        rest_s = self._limits.lobby_per_client_s * len(self._followers.get(document, ()))
+        if rest_s <= doc.every_s:
+            return False
+        doc.throttle(rest_s)
+        doc.offered = doc.seq
+        self._spreading[document] = now + rest_s * SPREAD
+        return True
+
     def urgent(self) -> list[str]:
         """The clients that are drained before all others."""
         clients, self._urgent = list(self._urgent), {}
@@ -314,6 +344,7 @@ class Hub:
     def next_due(self) -> float | None:
         """When `ready` will have a client without a new event, if ever."""
         dues = [doc.due for name, doc in self._throttled.items() if name in self._dirty]
+        dues += self._spreading.values()
         if self._later:
             dues.append(min(self._later.values()))
         return min(dues, default=None)
@@ -333,15 +364,19 @@ class Hub:
             if cursor.everything:
                 doc.release()
             elif doc.has_collected and now >= doc.due:
-                doc.release()
-                doc.due = now + doc.every_s
+                doc.offer(now)
             if cursor.position == doc.seq:
                 continue
             if cursor.awaited is not None and cursor.is_waiting(doc):
                 continue
             if subscriber.is_behind:
                 break  # It is ready again with its next ack.
-            if doc.throttled and cursor.position is not None and not cursor.everything:
+            if (
+                doc.throttled
+                and cursor.position is not None
+                and cursor.position >= doc.offered
+                and not cursor.everything
+            ):
                 self._dirty.add(name)  # All its followers are ready when it is due.
                 continue
             out += self._drain_document(client, subscriber, doc, cursor, now)
@@ -459,7 +494,7 @@ class Hub:
         if doc.every_s and isinstance(message, Changes) and not cursor.everything:
             limits, followers = self._limits, len(self._followers[doc.name])
             rest_s = max(size / limits.lobby_bytes_per_s, limits.lobby_per_client_s) * followers
-            doc.throttle(now, rest_s)
+            doc.throttle(rest_s)
         return [message]
 
     def _come_back(self, client: str, due: float) -> None:
@@ -477,8 +512,7 @@ class Hub:
         for name, doc in self._throttled.items():
             doc.throttled = now < doc.due
             if not doc.throttled and name in self._dirty:
-                doc.release()
-                doc.due = now + doc.every_s
+                doc.offer(now)
         return {name for name, doc in self._throttled.items() if doc.throttled}
 
 

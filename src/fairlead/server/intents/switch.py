@@ -29,6 +29,7 @@ from fairlead.server.protocol.intents import (
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.live_session import LiveSession
 from fairlead.server.sessions.sessions import Sessions
+from fairlead.store.log import StoreUnavailable
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.transcript.state.facts import Described
 from fairlead.wire.modes import EFFORTS
@@ -72,7 +73,12 @@ async def set_mode(sessions: Sessions, context: IntentContext, intent: SetMode) 
     else:
         # Otherwise the session list would show the mode that the CLI had last.
         live.note([Described(permission_mode=mode)])
-    sessions.catalog.save_soon(structs.replace(sessions.row(live.id), mode=mode))
+    row = structs.replace(sessions.row(live.id), mode=mode)
+    try:
+        await sessions.catalog.save(row, context.outcome(mode=mode))
+    except StoreUnavailable:
+        sessions.catalog.save_soon(row)  # The CLI has the mode: it is stored later.
+        raise
     return {"mode": mode}
 
 

@@ -16,8 +16,15 @@ from collections.abc import Callable
 __all__ = ["AppendRate"]
 
 ROUND_S = 0.025
-"""Time between two rounds of waiting sessions: the store's own interval under load, so that the
-appends of a round share a commit."""
+"""Least time between two rounds of waiting sessions: the store's own interval under load, so that
+the appends of a round share a commit."""
+
+LONG_ROUND_S = 0.1
+"""Most time between two rounds. The first session of a round takes several times as much CPU time as
+the others, which find code and data in the processor's caches."""
+
+ROUNDS = 4
+"""In how many rounds all sessions that wait have their turn, unless a round becomes too long."""
 
 BURST_S = 0.1
 """After a quieter moment, the appends of this much time are made at once."""
@@ -59,7 +66,14 @@ class AppendRate:
                 break
             if self._waiting.popleft()():
                 self._use(now)
-        self._timer = loop.call_later(ROUND_S, self._round) if self._waiting else None
+        self._timer = None
+        if self._waiting:
+            self._timer = loop.call_later(self._round_s(), self._round)
+
+    def _round_s(self) -> float:
+        """A part of the time after which the last one that waits has its turn."""
+        all_s = len(self._waiting) / self._per_s
+        return min(LONG_ROUND_S, max(ROUND_S, all_s / ROUNDS))
 
     def _has_room(self, now: float) -> bool:
         return self._used_until <= now + BURST_S

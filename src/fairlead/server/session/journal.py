@@ -32,6 +32,7 @@ from fairlead.store.tables.intents import IntentOutcome
 from fairlead.transcript.reduce import Fed
 from fairlead.wire.control import ControlRequest, ControlResponse
 from fairlead.wire.events import Assistant, StreamEvent, ToolProgress, User
+from fairlead.wire.inputs import Request
 from fairlead.wire.system import Status, ThinkingTokens
 
 __all__ = ["EventStore", "Journal", "Shown"]
@@ -96,9 +97,10 @@ class _Waiting:
     ) -> None:
         self.shown: list[Shown] = [(value, at) for value in fed]
         self.line = line
-        self.can_wait = done is None and _all_can_wait(fed)
+        is_output = done is None and _all_can_wait(fed)
+        self.can_wait = is_output or (done is None and _waits_for_answer(fed))
         self.asks = not self.can_wait and any(map(_asks, fed))
-        self.size = _size(fed) if self.can_wait else self._encoded_size()
+        self.size = _size(fed) if is_output else self._encoded_size()
         self.done = done
         self.intent = intent
         self.audit = audit
@@ -125,6 +127,11 @@ class _Waiting:
 
 def _all_can_wait(fed: list[Fed]) -> bool:
     return _CAN_WAIT.issuperset(map(type, fed))
+
+
+def _waits_for_answer(fed: list[Fed]) -> bool:
+    """Whether this is a request to the CLI that shows nothing: its answer does, and soon follows."""
+    return len(fed) == 1 and type(fed[0]) is Request and fed[0].subtype != "interrupt"
 
 
 def _asks(fed: Fed) -> bool:
@@ -164,11 +171,13 @@ class Journal:
         rate: AppendRate | None = None,
         on_wait: Callable[[], None] | None = None,
         on_turn: Callable[[], None] | None = None,
+        on_free: Callable[[], None] | None = None,
     ) -> None:
         """`stored` gets the number of the last event and the events.
 
         With `rate` the journal may have to wait for its turn to append. `on_wait` is called when the
-        wait begins: output that can wait need not be noted before `on_turn`.
+        wait begins: output that can wait need not be noted before `on_turn`, nor from then on,
+        until `on_free` is called because nobody has to wait any more.
 
         `before` is awaited with a batch before its first request of the CLI is shown. An answer
         of the CLI that lists open requests counts as one.
@@ -177,6 +186,7 @@ class Journal:
         self._rate = rate
         self._on_wait = on_wait
         self._on_turn = on_turn
+        self._on_free = on_free
         self._session = session
         self._store = store
         self._stored = stored
@@ -190,6 +200,8 @@ class Journal:
         journal waits for a store that failed."""
         self._queued = False
         """Whether the journal waits for its turn to append."""
+        self._holding = False
+        """Whether output that can wait is not noted before the next turn."""
         self._emptied = asyncio.Event()
         self._emptied.set()
         self._retry: asyncio.TimerHandle | None = None
@@ -304,8 +316,17 @@ class Journal:
     def _wait_for_turn(self, rate: AppendRate) -> None:
         self._queued = True
         rate.wait(self._begin_turn)
-        if self._on_wait is not None:
-            self._on_wait()
+        if not self._holding:
+            self._holding = True
+            if self._on_wait is not None:
+                self._on_wait()
+
+    def _stop_holding(self) -> None:
+        """Note output as it comes; what was held is noted now."""
+        if self._holding:
+            self._holding = False
+            if self._on_free is not None:
+                self._on_free()
 
     def _begin_turn(self) -> bool:
         """Append what waits, together with what is noted now; False if there is nothing."""
@@ -324,8 +345,11 @@ class Journal:
     def _go_on(self) -> None:
         """A batch is done: hand over the next one, unless it can wait and others come first."""
         waiting, rate = self._waiting, self._rate
-        if not waiting and rate is not None and rate.is_used_up and not self._queued:
-            self._wait_for_turn(rate)  # So that the next output comes in one piece.
+        if rate is not None and not self._queued:
+            if not rate.is_used_up:
+                self._stop_holding()
+            elif not waiting:
+                self._wait_for_turn(rate)  # So that the next output comes in one piece.
         if waiting and all(map(_can_wait, waiting)) and not self._may_append(waiting[-1]):
             self._working = False
         else:
@@ -336,6 +360,9 @@ class Journal:
         if self._closed:
             return
         batch = self._take()
+        if not batch and self._holding and not self._queued:
+            self._stop_holding()
+            batch = self._take()
         if not batch:
             self._working = False
             self._emptied.set()

@@ -105,7 +105,8 @@ class LiveSession:
             before=self._prepare,
             rate=rate,
             on_wait=self._hold_output,
-            on_turn=self._release_output,
+            on_turn=self._take_output,
+            on_free=self._release_output,
         )
         self._effect = Effect.GREW
         """The largest effect of the events since `settled` was called."""
@@ -330,6 +331,10 @@ class LiveSession:
         """Let output that can wait come in one piece, when it is the session's turn to append."""
         if self.client is not None:
             self.client.hold_output()
+
+    def _take_output(self) -> None:
+        if self.client is not None:
+            self.client.take_output()
 
     def _release_output(self) -> None:
         if self.client is not None:

@@ -36,6 +36,9 @@ LAST_EVENT_STEP_S = 5.0
 UNSHOWN_S = 2.0
 """How long the row of a session may lack its last sentence, tasks and lines."""
 
+UNSHOWN_PER_SESSION_S = 0.02
+"""What each loaded session adds to that time above a hundred of them: four seconds for 200."""
+
 INBOX_TOTAL = 1_000
 """Requests of all sessions in the inbox; above it each further session lists only a few."""
 INBOX_FEW = 5
@@ -78,7 +81,7 @@ class SessionCatalog:
         self._inbox: dict[str, dict[str, InboxRow]] = {}
         """The open requests by session and request, as the lobby shows them."""
         self._shown: dict[str, _Shown] = {}
-        """What `refresh` showed last for a session."""
+        """What the lobby shows of each loaded session."""
         self._unshown: set[str] = set()
         """Sessions with events since their whole row was shown; a timer runs while there are any."""
         self._checked: dict[str, tuple[SessionRow | None, bool, Status]] = {}
@@ -131,7 +134,6 @@ class SessionCatalog:
         shown = self._shown.get(live.id)
         if pending or shown is None or shown.outside != outside or shown.is_old(status):
             self.show(live.id)
-            self._shown[live.id] = _Shown(outside, status)
         elif not _looks_same(shown.status, status):
             self._lobby.set("sessions", live.id, status=session_rows.status_of(transcript))
             shown.status = status
@@ -141,18 +143,15 @@ class SessionCatalog:
     def _note_unshown(self, session: str) -> None:
         """The row may differ from what the lobby shows: show it soon, even if no event follows."""
         if not self._unshown:
-            asyncio.get_running_loop().call_later(UNSHOWN_S, self._show_unshown)
+            wait_s = max(UNSHOWN_S, UNSHOWN_PER_SESSION_S * len(self._shown))
+            asyncio.get_running_loop().call_later(wait_s, self._show_unshown)
         self._unshown.add(session)
 
     def _show_unshown(self) -> None:
         sessions, self._unshown = self._unshown, set()
         for session in sessions:
-            live = self._loaded(session)
-            if live is not None:
+            if self._loaded(session) is not None:
                 self.show(session)
-                self._shown[session] = _Shown(
-                    _outside(live, self.rows.get(session)), live.transcript.status
-                )
 
     def show(self, session: str) -> None:
         """Update a session's row in the lobby, and its open requests."""
@@ -161,6 +160,8 @@ class SessionCatalog:
         row, live = self.rows.get(session), self._loaded(session)
         if row is None:
             return
+        if live is not None:
+            self._shown[session] = _Shown(_outside(live, row), live.transcript.status)
         transcript = live.transcript if live is not None else None
         running = live is not None and live.live
         problem = None if running else self.resume_problems.of_own(row, transcript, self._clock())

@@ -28,6 +28,9 @@ SLICE = 32
 PAUSE = 2.0
 """The pause after a round, as a multiple of the time that the round took."""
 
+CACHED_BYTES = 256 * 1024
+"""Frames that are kept, so that a message is encoded once for all its clients."""
+
 TOO_SLOW = 4008
 
 
@@ -52,6 +55,9 @@ class Flusher:
         """Set when the hub has a request that waits for a person."""
         self._freed_urgent: list[str] = []
         """Sockets that were busy when an urgent frame was ready, and are free now."""
+        self._messages: dict[int, tuple[FromServer, Encoded]] = {}
+        """The last messages by their `id`, as bytes."""
+        self._messages_bytes = 0
 
     def start(self) -> None:
         """Start the task."""
@@ -126,16 +132,7 @@ class Flusher:
                 await asyncio.sleep(0)
 
     def _send(self, names: list[str], now: float, *, urgent: bool = False) -> None:
-        # Many clients get the same message: it is encoded once.
-        messages: dict[int, tuple[FromServer, Encoded]] = {}
-
-        def encoded(message: FromServer) -> Encoded:
-            known = messages.get(id(message))
-            if known is None:
-                known = messages[id(message)] = message, Encoded(message)
-            return known[1]
-
-        drain, sockets = self._hub.drain, self._sockets
+        drain, sockets, encoded = self._hub.drain, self._sockets, self._encoded
         for name in names:
             socket = sockets.get(name)
             if socket is None:
@@ -147,6 +144,20 @@ class Flusher:
             drained = drain(name, now)
             if drained:
                 socket.messages(drained, encoded)
+
+    def _encoded(self, message: FromServer) -> Encoded:
+        """A message as bytes: many clients get the same one, also in several rounds."""
+        known = self._messages.get(id(message))
+        if known is not None:
+            return known[1]
+        made = Encoded(message)
+        if self._messages_bytes > CACHED_BYTES:
+            self._messages.clear()
+            self._messages_bytes = 0
+        if len(made.frame) < CACHED_BYTES:
+            self._messages[id(message)] = message, made
+            self._messages_bytes += len(made.frame)
+        return made
 
     def _ping_and_cull(self, now: float) -> None:
         for socket in list(self._sockets.values()):
