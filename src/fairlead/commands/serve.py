@@ -42,7 +42,7 @@ from fairlead.server import event_loop
 from fairlead.server.access.owner_channel import owner_channel
 from fairlead.server.gc_tuning import sweep_forever
 from fairlead.server.hardening import hide_memory, warning_as_root
-from fairlead.server.http.static import StaticFiles
+from fairlead.server.http.static import is_built
 from fairlead.server.limits import Limits
 from fairlead.server.policy import MODES, Policy
 from fairlead.server.redaction import log_to
@@ -315,7 +315,7 @@ def _introduce(
         print("  shells  every owner's device can open a terminal as this user (--terminal)")
     if warning := warning_as_root():
         print(style.ask(f"  {warning}"))
-    if not StaticFiles().built:
+    if not is_built():
         print(style.ask("  the web app is not built; run `make web`, or reinstall fairlead"))
 
 

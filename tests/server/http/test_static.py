@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from fairlead.server.http.static import WEB_FOLDER, StaticFiles
+from fairlead.server.http.static import LARGE, WEB_FOLDER, StaticFiles
 
 
 def asked(name: str, **headers: str) -> Request:
@@ -26,6 +26,18 @@ def files(tmp_path: Path) -> StaticFiles:
     for name in ("index.html", "sw.js", "manifest.webmanifest", "icon-192.png", "assets/a-1.js"):
         (tmp_path / name).write_bytes(b"x")
     return StaticFiles(tmp_path)
+
+
+async def test_a_large_file_is_served_as_it_was_when_the_server_started(tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    large = tmp_path / "assets" / "large-1.js"
+    large.write_bytes(b"a" * (LARGE + 1))
+    files = StaticFiles(tmp_path)
+    large.unlink()  # As an update of the package does.
+    large.write_bytes(b"b")
+    plain = await files.file(asked("assets/large-1.js"))
+    again = await files.file(asked("assets/large-1.js", accept_encoding="gzip"))
+    assert plain.body == gzip.decompress(again.body) == b"a" * (LARGE + 1)
 
 
 @pytest.mark.parametrize(

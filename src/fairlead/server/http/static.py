@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import mimetypes
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from fairlead.server.access.headers import DIAGRAM_HEADERS
 from fairlead.server.access.public_url import base_path_of
 from fairlead.server.http.app_files import page_below, worker_below
 
-__all__ = ["WEB_FOLDER", "StaticFiles"]
+__all__ = ["WEB_FOLDER", "StaticFiles", "is_built"]
 
 WEB_FOLDER = Path(__file__).parent.parent / "static"
 
@@ -55,15 +56,32 @@ SMALLEST_COMPRESSED = 1_000
 """A smaller file fits into one packet anyway."""
 
 
+LARGE = 200_000
+"""A larger file is kept open and not in memory. There are five of them, most of the app's bytes, and
+few browsers request them. A file that is replaced while the server runs stays as it was."""
+
+
 @dataclass(slots=True)
 class _File:
     """One file of the web app."""
 
-    content: bytes
+    kept: bytes | int
+    """Its content, or the descriptor of a large one."""
     kind: str
     compresses: bool
     gzipped: bytes | None = None
     """Its compressed form, once a browser has requested it."""
+
+    @property
+    def content(self) -> bytes:
+        """What the file had when the server started."""
+        if isinstance(self.kept, bytes):
+            return self.kept
+        return os.pread(self.kept, os.fstat(self.kept).st_size, 0)
+
+    def __del__(self) -> None:
+        if isinstance(self.kept, int):
+            os.close(self.kept)
 
     async def response(self, request: Request, headers: dict[str, str]) -> Response:
         """The file, compressed for a browser that accepts it."""
@@ -79,20 +97,25 @@ class _File:
         return Response(self.gzipped, media_type=self.kind, headers=headers)
 
 
+def is_built(folder: Path = WEB_FOLDER) -> bool:
+    """Whether there is a web app to serve."""
+    return (folder / PAGE).is_file()
+
+
 class StaticFiles:
-    """The files of one folder, read once."""
+    """The files of one folder, as they are when this is created."""
 
     def __init__(self, folder: Path = WEB_FOLDER) -> None:
         self._files: dict[str, _File] = {}
         for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
             if path.is_file():
-                content = path.read_bytes()
+                size = path.stat().st_size
                 self._files[path.relative_to(folder).as_posix()] = _File(
-                    content=content,
+                    kept=os.open(path, os.O_RDONLY) if size > LARGE else path.read_bytes(),
                     kind=TYPES.get(path.suffix)
                     or mimetypes.guess_type(path.name)[0]
                     or "application/octet-stream",
-                    compresses=path.suffix in COMPRESSED and len(content) >= SMALLEST_COMPRESSED,
+                    compresses=path.suffix in COMPRESSED and size >= SMALLEST_COMPRESSED,
                 )
 
     @property
