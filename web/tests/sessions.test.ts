@@ -35,22 +35,27 @@ test("a session of the CLI that went on here is no longer only a file", () => {
   expect([isForeign(row({ cli_session_id: "s" })), isForeign(row({})), isForeign(row({ source: "fairlead" }))]).toEqual([true, false, false]);
 });
 
+const worktree = { repository: "/shop", path: "/shop/.claude/worktrees/fix", branch: "fairlead/fix", base: "main", state: "open", setup: "", setup_output: "" };
+
 test("U104 sessions are grouped by folder or by tag, pinned ones first, and filtered by tag", () => {
   const rows = [
     row({ id: "a", source: "fairlead", cwd: "/shop", last_activity: 1, tags: ["api"] }),
     row({ id: "b", source: "fairlead", cwd: "/blog", last_activity: 3, tags: ["api", "docs"] }),
     row({ id: "c", source: "fairlead", cwd: "/shop", last_activity: 2, pinned: true }),
     row({ id: "d", source: "recording", cwd: "", last_activity: 0 }),
+    row({ id: "e", source: "fairlead", cwd: "/shop/.claude/worktrees/fix", last_activity: 0.5, tags: ["api"], worktree }),
   ];
   const of = (by: "project" | "tag") => arranged(rows, by, 0).map((group) => [group.name, group.sessions.map((each) => each.id)]);
-  expect(of("project")).toEqual([["Pinned", ["c"]], ["/blog", ["b"]], ["/shop", ["a"]], ["Recordings", ["d"]]]);
-  expect(of("tag")).toEqual([["api", ["b", "a"]], ["docs", ["b"]], ["Without a tag", ["c", "d"]]]);
+  expect(of("project")).toEqual([["Pinned", ["c"]], ["/blog", ["b"]], ["/shop", ["a", "e"]], ["Recordings", ["d"]]]);
+  expect(of("tag")).toEqual([["api", ["b", "a", "e"]], ["docs", ["b"]], ["Without a tag", ["c", "d"]]]);
   expect(rows.filter((each) => matches(each, "#DOCS")).map((each) => each.id)).toEqual(["b"]);
 });
 
 test("a folder where sessions ran here is proposed before one that only the CLI worked in", () => {
   const own = [row({ cwd: "/old", last_activity: 1 }), row({ cwd: "/new", last_activity: 2 })];
   expect(folders([...own, row({ id: "c", cwd: "/theirs", last_activity: 9 })])).toEqual(["/new", "/old", "/theirs"]);
+  // A worktree may be gone; a new session begins in its repository.
+  expect(folders([row({ cwd: "/shop/.claude/worktrees/fix", worktree })])).toEqual(["/shop"]);
 });
 
 test("requests that the server does not list are counted", () => {

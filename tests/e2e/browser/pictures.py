@@ -27,11 +27,12 @@ from tests.e2e.browser.shoot_answers import ANSWERS
 from tests.e2e.browser.shoot_changes import CHANGES
 from tests.e2e.browser.shoot_order import ORDER
 from tests.e2e.browser.shoot_pages import PAGES
+from tests.e2e.browser.shoot_states import STATES
 from tests.e2e.browser.shoot_talk import TALK
 
 __all__ = ["SHOOTS", "main", "take"]
 
-SHOOTS: dict[str, Shoot] = {**PAGES, **CHANGES, **ORDER, **TALK, **ANSWERS}
+SHOOTS: dict[str, Shoot] = {**PAGES, **CHANGES, **ORDER, **TALK, **ANSWERS, **STATES}
 """By the beginning that all names of their pictures have."""
 
 WIDTHS = (1440, 1024, 390)

@@ -16,10 +16,10 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from playwright.async_api import Browser, Locator, expect
 
@@ -31,6 +31,8 @@ from tests.e2e.browser.sample_project import remember, write_project
 from tests.e2e.browser.sockets import KEEP_SOCKETS
 
 __all__ = ["PHONE", "ScreenshotRun", "ScreenshotTarget", "Shoot", "open_screenshot_run"]
+
+T = TypeVar("T")
 
 PHONE = 390
 YESTERDAY = time.time() - 86_400
@@ -74,7 +76,7 @@ class ScreenshotRun:
         self, browser: Browser, target: ScreenshotTarget, folder: Path, ends: AsyncExitStack
     ) -> None:
         self._browser = browser
-        self._folder = folder
+        self.folder = folder
         self._ends = ends
         self.target = target
         self.kept: list[str] = []
@@ -83,8 +85,8 @@ class ScreenshotRun:
         self, script: Any, *, before: str | None = None, **options: Any
     ) -> AppServer:
         """A server in a shop whose agent plays a script; `before` was asked without the server."""
-        claude = EmulatedClaude(self._folder / "claude", script)
-        project = claude.project = self._folder / "shop-api"
+        claude = EmulatedClaude(self.folder / "claude", script)
+        project = claude.project = self.folder / "shop-api"
         write_project(project)
         if before is not None:
             claude.run(before)
@@ -92,19 +94,23 @@ class ScreenshotRun:
                 os.utime(path, (YESTERDAY, YESTERDAY))  # A fresh file seems to be in use.
         return await self._ends.enter_async_context(
             open_app_server(
-                self._folder, agent=claude.executable, project=project, home=claude.home,
+                self.folder, agent=claude.executable, project=project, home=claude.home,
                 **options,
             )
         )  # fmt: skip
 
+    async def enter(self, context: AbstractAsyncContextManager[T]) -> T:
+        """Enter something that ends with the run."""
+        return await self._ends.enter_async_context(context)
+
     async def fake_cli(self) -> tuple[AppServer, FakeCli]:
         """A server whose agent hangs on strings."""
-        fake_cli = await self._ends.enter_async_context(open_fake_cli(self._folder))
-        project = self._folder / "shop-api"
+        fake_cli = await self._ends.enter_async_context(open_fake_cli(self.folder))
+        project = self.folder / "shop-api"
         write_project(project)
         return (
             await self._ends.enter_async_context(
-                open_app_server(self._folder, agent=fake_cli.agent, project=project)
+                open_app_server(self.folder, agent=fake_cli.agent, project=project)
             ),
             fake_cli,
         )
@@ -120,7 +126,7 @@ class ScreenshotRun:
 
     async def past(self) -> None:
         """Let the next server have been used for a month."""
-        await remember(self._folder / "data", self._folder)
+        await remember(self.folder / "data", self.folder)
 
     async def visit(self, server: AppServer, *, signed_in: bool = True) -> AppPage:
         """A page of the album's width and theme."""

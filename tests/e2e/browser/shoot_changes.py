@@ -171,7 +171,7 @@ async def review(shots: ScreenshotRun) -> None:
         "Lines changed"
     )
     await shots.keep(app, "review-sent")
-    await app.page.get_by_role("button", name="Back to session").click()
+    await app.page.get_by_role("link", name="Conversation").click()
     await app.expect_words("Orders begin at 1000 now.")
     await shots.keep(app, "review-talk")
 
@@ -202,7 +202,7 @@ async def git_page(shots: ScreenshotRun) -> None:
     back = main.get_by_role("button", name=re.compile("^Back to the files"))
     if await back.first.is_visible():
         await back.first.click()
-    await main.get_by_role("button", name="Discard changes of shop/numbers.py").click()
+    await main.get_by_role("button", name="Discard changes to shop/numbers.py").click()
     await expect(app.page.get_by_role("dialog", name="Discard changes")).to_be_visible()
     await shots.keep(app, "git-discard")
     await app.page.keyboard.press("Escape")

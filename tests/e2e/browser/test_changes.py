@@ -76,8 +76,18 @@ async def test_U78_the_changes_of_a_session_are_listed_and_shown_line_by_line(
     await expect(files.get_by_role("button", name="app.py, modified")).to_have_count(0)
     await app.select(since, "branch:main")
     await expect(files.get_by_role("button", name="app.py, modified")).to_be_visible()
-    await main.get_by_role("button", name="Back to session").click()
+    # The pages of a session lead to each other, and so does the header of the conversation.
+    pages = main.get_by_role("navigation", name="Session pages")
+    await expect(pages.get_by_role("link")).to_have_text(
+        ["Conversation", "Changes", "Git", "Files"]
+    )
+    await expect(pages.locator("[aria-current=page]")).to_have_text("Changes")
+    await pages.get_by_role("link", name="Git").click()
+    await expect(main.get_by_role("region", name="Not staged")).to_be_visible()
+    await pages.get_by_role("link", name="Conversation").click()
     await app.expect_words("Done.")
+    await main.get_by_role("link", name="Files").click()
+    await expect(main.get_by_role("navigation", name="Project files")).to_be_visible()
 
 
 async def test_U79_new_changes_appear_and_never_move_what_is_read(

@@ -73,7 +73,7 @@ async def test_U96_a_discard_lists_what_is_lost_and_asks_first(
     app = await visit(server)
     main = await open_git(app)
     session = app.page.url.split("/")[4]
-    await main.get_by_role("button", name="Discard changes of new.py").click()
+    await main.get_by_role("button", name="Discard changes to new.py").click()
     dialog = app.page.get_by_role("dialog", name="Discard changes")
     await expect(dialog).to_contain_text("new.py: the whole file (4 bytes)")
     await app.page.keyboard.press("Escape")
@@ -92,7 +92,7 @@ async def test_U96_a_discard_lists_what_is_lost_and_asks_first(
     operator = await visit(server, role="operator", phone=True)
     there = await open_git(operator, session)
     await expect(there).to_contain_text("Only owners can discard changes.")
-    await expect(there.get_by_role("button", name="Discard changes of a.py")).to_have_count(0)
+    await expect(there.get_by_role("button", name="Discard changes to a.py")).to_have_count(0)
     await there.get_by_role("button", name="Stage a.py").tap()
     # The other device sees it at once.
     staged = main.get_by_role("region", name="Staged", exact=True)
@@ -113,7 +113,7 @@ async def test_U95_a_failing_hook_is_named_before_and_its_words_are_shown(
     await main.get_by_role("region", name="Not staged").get_by_text("Stage all").click()
     await main.get_by_role("textbox", name="Commit message").fill("Try.")
     await main.get_by_role("button", name="Commit 3 files").click()
-    await expect(app.page.get_by_text("tests fail")).to_be_visible()
+    await expect(main.get_by_role("alert")).to_contain_text("tests fail")
     # The message stays, so that the user can try again.
     await expect(main.get_by_role("textbox", name="Commit message")).to_have_value("Try.")
     assert git(server.project, "rev-list", "--count", "HEAD") == "1\n"

@@ -222,6 +222,8 @@ async def test_U107_an_exported_recording_is_imported_and_only_read(
     await expect(app.page).to_have_url(re.compile("/s/recording-"))
     await app.expect_words("You said: record me")
     await expect(app.composer).to_be_disabled()
+    note = app.page.get_by_role("note").filter(has_text="Imported recording")
+    await expect(note.get_by_role("button", name="Play back")).to_be_enabled()
     await app.page.get_by_role("button", name="More", exact=True).click()
     menu = app.page.get_by_role("menu", name="More")
     await expect(menu.get_by_role("menuitem", name="Export…")).to_be_visible()

@@ -74,7 +74,7 @@ async def test_U124_a_command_runs_and_its_output_is_there_after_a_reload(
     report = Report()
     await report.look(app, "terminal")
     report.check()
-    await app.page.get_by_role("button", name="Back to session").click()
+    await app.page.get_by_role("link", name="Conversation").click()
     await app.expect_words("You said: hello")
     await app.page.keyboard.press("Control+k")
     await app.page.get_by_role("combobox", name="Find anything").fill("terminal in")
@@ -153,7 +153,7 @@ async def test_U126_tab_goes_to_the_shell_and_a_shown_key_leaves(
     await expect(rows(region)).to_contain_text("09 0b 6e 1b")
     await expect(app.page.get_by_role("dialog")).to_have_count(0)
     await app.page.keyboard.press("Shift+F6")
-    await expect(app.page.get_by_role("button", name="Back to session")).to_be_focused()
+    await expect(app.page.get_by_role("link", name="Conversation")).to_be_focused()
     await app.page.keyboard.press("Enter")
     await app.expect_words("You said: hello")
 

@@ -105,7 +105,7 @@ async def test_U95_git_is_used_by_keyboard_and_the_focus_stays_where_the_work_is
     await keys.to(staged.get_by_role("button", name="Unstage c.py"), "Shift+Tab")
     await keys.press("Enter")
     await expect(staged.get_by_role("button", name="Unstage d.py")).to_be_focused()
-    await keys.to(main.get_by_role("button", name="Discard changes of c.py"))
+    await keys.to(main.get_by_role("button", name="Discard changes to c.py"))
     await keys.press("Enter")
     dialog = app.page.get_by_role("dialog", name="Discard changes")
     await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()

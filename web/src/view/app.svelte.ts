@@ -27,8 +27,8 @@ export interface Toast {
   readonly id: number;
   readonly text: string;
   readonly tone: "plain" | "bad";
-  /** Something that the user can do about it, such as Undo. */
-  readonly action?: { readonly label: string; readonly act: () => void };
+  /** Something that the user can do about it, such as Undo. With `to`, it only opens this route. */
+  readonly action?: { readonly label: string; readonly act: () => void; readonly to?: Route };
 }
 
 /** The overlay over the page. */
@@ -49,7 +49,7 @@ type Source = Pick<Client, "known" | "send" | "look" | "fetchOlder" | "release" 
 const TOAST_MS = 6_000;
 
 /** Intents whose refusal is shown where they were sent, if at all. */
-const EXPLAINED: ReadonlySet<Intent["kind"]> = new Set(["keep_draft", "rewind_files", "worktrees", "worktree_losses", "finish_worktree", "delete_sessions", "open_terminal"]);
+const EXPLAINED: ReadonlySet<Intent["kind"]> = new Set(["keep_draft", "rewind_files", "worktrees", "worktree_losses", "finish_worktree", "delete_sessions", "open_terminal", "git_commit"]);
 
 export class App {
   known = $state.raw() as Known;
@@ -242,6 +242,8 @@ export class App {
   follow(route: Route): void {
     this.route = route;
     this.drawer = false;
+    const path = pathOf(route);
+    this.toasts = this.toasts.filter(({ action }) => action?.to === undefined || pathOf(action.to) !== path);
     this.#source.look(sessionOf(route));
   }
 

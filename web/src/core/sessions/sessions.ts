@@ -50,7 +50,7 @@ function groupsOf(session: SessionRow, by: Grouping, midnight: number): readonly
   if (by === "time") return [groupOf(session, midnight)];
   if (session.pinned) return ["Pinned"];
   if (session.source === "recording") return ["Recordings"];
-  return [session.cwd || "Unknown folder"];
+  return [projectFolder(session) || "Unknown folder"];
 }
 
 /** Whether the values of a session contain all words. */
@@ -88,11 +88,16 @@ export function project(cwd: string): string {
   return cwd === "" ? "" : (cwd.split("/").findLast((part) => part !== "") ?? "/");
 }
 
+/** The folder of the project that a session works on: a worktree belongs to its repository. */
+export function projectFolder(session: Pick<SessionRow, "cwd" | "worktree">): string {
+  return session.worktree?.repository || session.cwd;
+}
+
 /** The folders of sessions, the newest first; those that only the CLI used come last. */
 export function folders(sessions: readonly SessionRow[]): readonly string[] {
   const order = (a: SessionRow, b: SessionRow) => Number(isForeign(a)) - Number(isForeign(b)) || b.last_activity - a.last_activity;
   const newest = [...sessions].sort(order);
-  return [...new Set(newest.map((session) => session.cwd).filter((cwd) => cwd !== ""))];
+  return [...new Set(newest.map(projectFolder).filter((cwd) => cwd !== ""))];
 }
 
 function groupOf(session: SessionRow, midnight: number): string {

@@ -52,6 +52,7 @@ export interface Variant {
 export const MOST_VARIANTS = 8;
 
 const TAG = "fan-out ";
+const BRACKETS = /^(.*) \(([^()]+)\)$/s;
 
 /** The tag of the sessions that try the same task. */
 export function variantsTag(name: string, now: number): string {
@@ -69,10 +70,18 @@ export function variantsTagOf(row: SessionRow): string | null {
   return row.tags.find((tag) => tag.startsWith(TAG)) ?? null;
 }
 
+/** What tells a session apart from others that try the same task; null if it is no variant. */
+export function variantOf(row: SessionRow): string | null {
+  return variantsTagOf(row) === null ? null : (BRACKETS.exec(row.title)?.[2] ?? null);
+}
+
+/** The message that several variants have in common; null if their titles differ otherwise. */
+export function commonTitle(titles: readonly string[]): string | null {
+  const rest = titles.map((title) => BRACKETS.exec(title)?.[1]);
+  return rest[0] !== undefined && rest.every((each) => each === rest[0]) ? rest[0] : null;
+}
+
 /** Short names for variants: what their titles have in brackets at the end, if the rest is the same. */
 export function variantNames(titles: readonly string[]): readonly string[] {
-  const parts = titles.map((title) => /^(.*) \(([^()]+)\)$/s.exec(title));
-  const [first] = parts;
-  if (!first || !parts.every((each) => each?.[1] === first[1])) return titles;
-  return parts.map((each) => each?.[2] ?? "");
+  return commonTitle(titles) === null ? titles : titles.map((title) => BRACKETS.exec(title)?.[2] ?? "");
 }

@@ -12,6 +12,7 @@ interface MenuAction {
   readonly icon: IconName;
   readonly about?: string;
   readonly bad?: boolean;
+  readonly apart?: boolean;
 }
 
 /** The actions that the session allows now. */
@@ -24,16 +25,16 @@ export function actionsFor(row: SessionRow, role: string, machines = 0): readonl
   return [
     { value: "rename", label: "Rename", icon: "edit" },
     { value: "pin", label: row.pinned ? "Unpin" : "Pin", icon: "pin" },
-    { value: "tags", label: "Tags…", icon: "list" },
+    { value: "tags", label: "Tags…", icon: "tag" },
     ...(isRecording(row) ? [] : [{ value: "fork", label: "Fork", icon: "branch", about: "A new session with this history" } as const, ...processActions(row)]),
     ...moveActions(row, role, machines),
-    EXPORT,
+    { ...EXPORT, apart: true },
     ...archiveActions(row),
     ...deleteActions(row, role),
   ];
 }
 
-export const EXPORT: MenuAction = { value: "export", label: "Export…", icon: "arrowDown", about: "Web page, Markdown, recording" };
+export const EXPORT: MenuAction = { value: "export", label: "Export…", icon: "arrowDown" };
 
 /** Only an owner moves a session, and only if there is another machine. */
 export function moveActions(row: SessionRow, role: string, machines: number): readonly MenuAction[] {
@@ -44,7 +45,7 @@ export function moveActions(row: SessionRow, role: string, machines: number): re
 /** Only an owner deletes, and no session that is in a turn. */
 export function deleteActions(row: SessionRow, role: string): readonly MenuAction[] {
   if (role !== "owner" || shownStatus(row.status).busy || row.pending > 0) return [];
-  return [{ value: "delete", label: "Delete…", icon: "close", bad: true }];
+  return [{ value: "delete", label: "Delete…", icon: "trash", bad: true }];
 }
 
 function processActions(row: SessionRow): readonly MenuAction[] {
@@ -55,7 +56,7 @@ function processActions(row: SessionRow): readonly MenuAction[] {
 /** The server does not archive a session that is in a turn. */
 export function archiveActions(row: SessionRow): readonly MenuAction[] {
   if (!row.archived && (shownStatus(row.status).busy || row.pending > 0)) return [];
-  return [{ value: "archive", label: row.archived ? "Unarchive" : "Archive", icon: "archive" }];
+  return [{ value: "archive", label: row.archived ? "Unarchive" : "Archive", icon: "archive", apart: true }];
 }
 
 /** Run an action. The caller handles "rename", because it needs a text field. */
