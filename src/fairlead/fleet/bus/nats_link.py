@@ -129,7 +129,7 @@ class NatsLink:
                 async with asyncio.timeout(FLUSH_S):
                     await self._client.flush()
         # Again and again: nats-py and `asyncio.wait_for` of Python 3.11 lose a cancellation that
-        # comes while they connect, and the connection would then be watched for ever.
+        # comes while they connect, and the connection would then be watched forever.
         while self._running is not None and not self._running.done():
             self._running.cancel()
             await asyncio.wait([self._running], timeout=CANCEL_AGAIN_S)
