@@ -7,10 +7,12 @@ CONTRIBUTING.md says how we write.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.test_citations import ROOT, SUFFIXES
+ROOT = Path(__file__).parent.parent
+SUFFIXES = {".py", ".ts", ".svelte", ".md"}
 
 PLAIN = {
     "anew": "again",
