@@ -12,6 +12,7 @@ nothing reaches a machine behind a router unless the machine asked for it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 import sys
@@ -112,7 +113,12 @@ class Networks:
             assert holder.stdin is not None
             holder.stdin.close()
         for holder in self._holders.values():
-            await holder.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(20):
+                    await holder.wait()
+            if holder.returncode is None:
+                holder.kill()
+                await holder.wait()
 
     @property
     def _is_root(self) -> bool:
