@@ -184,6 +184,25 @@ def test_no_client_is_woken_for_a_document_without_followers() -> None:
     assert woken == ["ready"]
 
 
+def test_a_change_wakes_the_task_of_sockets_only_if_a_socket_follows() -> None:
+    hub = Hub()
+    woken: list[str] = []
+    hub.on_ready = lambda: woken.append("sockets")
+    hub.on_changed = lambda: woken.append("copies")
+    board = Board(hub, every_s=0.0)
+    hub.copy("bus", LIST)
+    board.change()
+    assert woken == ["copies"]
+    hub.subscribe("a", LIST)
+    woken.clear()
+    board.change()
+    assert sorted(woken) == ["copies", "sockets"]
+    hub.drop("bus")
+    woken.clear()
+    board.change()
+    assert woken == ["sockets"]
+
+
 def test_what_waits_for_an_answer_is_urgent_for_its_followers_alone() -> None:
     hub, board = with_followers()
     plain = PlainDocument(1)
