@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -172,28 +172,17 @@ async def open_service(
             stack.callback(listener.close)
         store = await stack.enter_async_context(opened_store(data, new_database=new_database))
         keys = DeviceKeys.stored_in(data / "device-secret")
-        devices = DeviceRegistry(
-            store, limits, revocation_file=RevocationFile(data / "revoked-devices"), keys=keys
-        )
-        stack.push_async_callback(devices.revocations.close)
-        await devices.revocations.start()
+        devices = await _open_devices(stack, store, data, limits, keys)
         uploads = Uploads(settings / "uploads", limits)
-
-        async def upload(upload_id: str, name: str) -> Block:
-            return await asyncio.to_thread(uploads.block, upload_id, name)
-
-        cli = CliSessions(projects, store) if projects is not None else None
         terminals = TerminalRegistry(store, limits) if terminal else None
-        known_profiles = Profiles(profiles, "" if projects is None else str(projects.parent))
-        known_profiles.load(settings / PROFILES_FILE)
         registry = Registry(
             store,
             limits=limits,
             policy=_loaded(policy or Policy(), settings),
             options=options,
-            profiles=known_profiles,
-            cli=cli,
-            upload=upload,
+            profiles=_profiles(profiles, projects, settings),
+            cli=CliSessions(projects, store) if projects is not None else None,
+            upload=_reading(uploads),
             revoke=devices.revoke,
             terminals=terminals,
             version=version("fairlead"),
@@ -211,19 +200,9 @@ async def open_service(
             base_url=base_url_of(address, port),
             loopback=push_to_loopback,
         )
-        await notices.load()
         budgets = Budgets(store, registry.sessions, notices.outbox)
-        await budgets.load()
-        registry.limit_book.load(data / LIMITS_FILE)
-        await stack.enter_async_context(registry)
-        if terminals is not None:
-            stack.push_async_callback(terminals.close)
-        await stack.enter_async_context(notices)
-        stack.push_async_callback(_end, asyncio.create_task(budgets.run()))
         schedules = Schedules(store, registry.sessions, registry)
-        with contextlib.suppress(StoreUnavailable):  # The server says that it cannot store.
-            await schedules.start()
-        stack.push_async_callback(_end, asyncio.create_task(schedules.run()))
+        await _start(stack, data, registry, terminals, notices, budgets, schedules)
         devices.announce = registry.paired
         for device in devices.revocations.unstored:
             registry.revoked(device)
@@ -238,22 +217,11 @@ async def open_service(
             agent=agent,
             terminals=_channels(terminals, extension),
         )
-        bridge = Bridge(_bridged(registry, extension), devices, connections, limits)
         library = ServerLibrary(registry, store, lambda: sockets.count)
-        pages = PageRoutes(
-            names=library,
-            log=store,
-            usage=Usage(data, lambda: f"{store.epoch}.{store.erased}"),
-        )
-        if registry.sessions.cli is not None and listening:
-            files = registry.sessions.cli
-            index = CliIndex(
-                files, store, data, own=library.own_cli_sessions, progress=_show_indexing(registry)
-            )
-            stack.push_async_callback(_end, asyncio.create_task(index.run()))
-        more = (
+        if listening:
+            _keep_index(stack, registry, store, library, data)
+        routes = (
             *PairRoutes(devices, limits).routes,
-            *pages.routes,
             *DeviceRoutes(
                 devices=devices,
                 renamed=library.renamed,
@@ -261,24 +229,20 @@ async def open_service(
                 reach=address.reach(port),
             ).routes,
             *ProbeRoutes(keys, limits).routes,
-            *WholeItems(registry).routes,
-            *MentionRoutes(registry, library).routes,
-            *FolderRoutes(registry.policy, library.opening).routes,
+            *_session_routes(registry, library, store, data),
             *_workbench_routes(registry, library, store),
             *notices.routes,
             *BudgetRoutes(budgets).routes,
-            *ProfileRoutes(registry.sessions).routes,
-            *LimitRoutes(registry.limit_book, registry.lobby.sessions).routes,
             *ScheduleRoutes(schedules).routes,
         )
-        api = Api(library, devices, uploads, limits, version("fairlead"), more)
+        api = Api(library, devices, uploads, limits, version("fairlead"), routes)
         app = application(
             address,
             port,
             limits,
             api=api if extension is None else extension.api(api),
             sockets=sockets,
-            bridge=bridge.serve,
+            bridge=Bridge(_bridged(registry, extension), devices, connections, limits).serve,
             access=devices.access,
         )
         yield Service(
@@ -296,6 +260,91 @@ async def open_service(
             _server=server_of(app, address, limits),
             _listeners=listeners,
         )
+
+
+async def _open_devices(
+    stack: AsyncExitStack, store: SqliteStore, data: Path, limits: Limits, keys: DeviceKeys
+) -> DeviceRegistry:
+    """The paired devices, with revocations that the database does not have yet."""
+    file = RevocationFile(data / "revoked-devices")
+    devices = DeviceRegistry(store, limits, revocation_file=file, keys=keys)
+    stack.push_async_callback(devices.revocations.close)
+    await devices.revocations.start()
+    return devices
+
+
+def _reading(uploads: Uploads) -> Callable[[str, str], Awaitable[Block]]:
+    """Reads an uploaded file for a prompt, in another thread."""
+
+    async def read(upload_id: str, name: str) -> Block:
+        return await asyncio.to_thread(uploads.block, upload_id, name)
+
+    return read
+
+
+def _profiles(defined: Sequence[Profile], projects: Path | None, settings: Path) -> Profiles:
+    """The profiles that the user defined, and those of the app."""
+    profiles = Profiles(defined, "" if projects is None else str(projects.parent))
+    profiles.load(settings / PROFILES_FILE)
+    return profiles
+
+
+async def _start(
+    stack: AsyncExitStack,
+    data: Path,
+    registry: Registry,
+    terminals: TerminalRegistry | None,
+    notices: Notices,
+    budgets: Budgets,
+    schedules: Schedules,
+) -> None:
+    """Load what is stored, then start what runs beside the sessions.
+
+    Notices and budgets are loaded before the registry recovers sessions, which they observe. At
+    the end, all of them are closed in the opposite order.
+    """
+    await notices.load()
+    await budgets.load()
+    registry.limit_book.load(data / LIMITS_FILE)
+    await stack.enter_async_context(registry)
+    if terminals is not None:
+        stack.push_async_callback(terminals.close)
+    await stack.enter_async_context(notices)
+    stack.push_async_callback(_end, asyncio.create_task(budgets.run()))
+    with contextlib.suppress(StoreUnavailable):  # The server says that it cannot store.
+        await schedules.start()
+    stack.push_async_callback(_end, asyncio.create_task(schedules.run()))
+
+
+def _keep_index(
+    stack: AsyncExitStack,
+    registry: Registry,
+    store: SqliteStore,
+    library: ServerLibrary,
+    data: Path,
+) -> None:
+    """Keep the search index of the CLI's own sessions up to date, if there is a folder of them."""
+    files = registry.sessions.cli
+    if files is not None:
+        index = CliIndex(
+            files, store, data, own=library.own_cli_sessions, progress=_show_indexing(registry)
+        )
+        stack.push_async_callback(_end, asyncio.create_task(index.run()))
+
+
+def _session_routes(
+    registry: Registry, library: ServerLibrary, store: SqliteStore, data: Path
+) -> tuple[Route, ...]:
+    """The routes about sessions: their pages, items, folders, profiles and limits."""
+    usage = Usage(data, lambda: f"{store.epoch}.{store.erased}")
+    return (
+        *PageRoutes(names=library, log=store, usage=usage).routes,
+        *WholeItems(registry).routes,
+        *MentionRoutes(registry, library).routes,
+        *FolderRoutes(registry.policy, library.opening).routes,
+        *ProfileRoutes(registry.sessions).routes,
+        *LimitRoutes(registry.limit_book, registry.lobby.sessions).routes,
+    )
 
 
 def _loaded(policy: Policy, data: Path) -> Policy:
