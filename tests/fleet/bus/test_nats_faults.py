@@ -156,6 +156,24 @@ async def test_N1_what_is_subscribed_while_a_connection_is_made_is_heard(
         await listener.close()
 
 
+async def test_N53_a_subscription_that_is_given_up_leaves_the_connection_usable(
+    nats: NatsHarness,
+) -> None:
+    bus, other = await nats.bus(nats.admin), await nats.bus(nats.admin)
+    for number in range(8):
+        for subject in (f"fl.beat.x{number}", f"fl.ask.x{number}"):  # Of both connections.
+            giving_up = asyncio.create_task(bus.subscribe(subject, Inbox()))
+            for _ in range(number):
+                await asyncio.sleep(0)
+            giving_up.cancel()
+            await asyncio.wait([giving_up])
+    inbox = Inbox()
+    async with asyncio.timeout(30):
+        await bus.subscribe("fl.beat.*", inbox)
+        await other.publish("fl.beat.a", b"heard")
+        assert (await inbox.next()).payload == b"heard"
+
+
 async def test_N52_a_connection_can_be_closed_while_it_is_being_made(nats: NatsHarness) -> None:
     tls = tls_context(nats.certificates.authority)
     for step in range(24):

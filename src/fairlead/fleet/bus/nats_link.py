@@ -15,7 +15,8 @@ import random
 import secrets
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -39,6 +40,9 @@ ROOM_S = 0.1
 """How long a message may wait until enough of those before it has been sent."""
 
 CANCEL_AGAIN_S = 0.1
+
+NEVER_S = 3600
+"""Longer than a connection to a silent server lasts."""
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 1.0
@@ -107,6 +111,7 @@ class NatsLink:
         self._closing = False
         self._connected_at: float | None = None
         self._endings: set[asyncio.Task[None]] = set()
+        self._round_trips: dict[asyncio.Task[None], Client] = {}
         self.problem = "no server has answered yet"
         """Why there is no connection, for people."""
         self.resets = 0
@@ -175,11 +180,42 @@ class NatsLink:
         if self._client is not None:
             # Until the server has it, so that nothing that is sent after this is missed. A silent
             # server is given up meanwhile.
-            with contextlib.suppress(NatsError, OSError, TimeoutError):
+            try:
                 async with asyncio.timeout(2 * SILENT_S):
                     await self._attach(self._client, subscription)
-                    await self._client.flush()
+                    await self._round_trip(self._client)
+            except (NatsError, OSError, TimeoutError):
+                pass
+            except asyncio.CancelledError:
+                self._end_later(subscription.close())
+                raise
         return subscription
+
+    async def _round_trip(self, client: Client) -> None:
+        """Wait until the server has everything that was sent.
+
+        The question is never given up while the connection lasts: nats-py stops reading when an
+        answer arrives for which nobody waits any more (N53).
+        """
+        asking = asyncio.create_task(client.flush(timeout=NEVER_S))
+        self._round_trips[asking] = client
+        asking.add_done_callback(self._round_trip_ended)
+        try:
+            await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            if asking.cancelled():
+                raise ConnectionError("the connection was lost") from None
+            raise
+
+    def _round_trip_ended(self, asking: asyncio.Task[None]) -> None:
+        self._round_trips.pop(asking, None)
+        if not asking.cancelled():
+            asking.exception()  # Whoever waited has got it, if anyone did.
+
+    def _end_later(self, ending: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(ending)
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
 
     async def request(
         self,
@@ -308,12 +344,15 @@ class NatsLink:
             while not ended.is_set():
                 await asyncio.wait([waiting], timeout=PING_S)
                 now = time.monotonic()
+                if client._reading_task is None or client._reading_task.done():
+                    # nats-py then answers its own pings, so this would never be noticed.
+                    raise ConnectionError("the connection is no longer read")
                 # While this process was paused or had no CPU time, it could not read an answer.
                 alive += max(0.0, now - looked - 2 * PING_S)
                 looked = now
                 if pinging is None or (pinging.done() and pinging.exception() is None):
                     alive = now
-                    pinging = asyncio.create_task(client.flush(timeout=3600))
+                    pinging = asyncio.create_task(client.flush(timeout=NEVER_S))
                 elif pinging.done():
                     return
                 # A thin line is not a dead one: unsent data that becomes less is a sign of life.
@@ -337,6 +376,8 @@ class NatsLink:
         if was_connected:
             self._client = self._transport = None
         transport.abort()
+        for asking in [each for each, of in self._round_trips.items() if of is client]:
+            asking.cancel()
         for subscription in self.subscriptions:
             subscription.current = None
         if was_connected:
@@ -344,9 +385,7 @@ class NatsLink:
                 take(None)
             self._changed()
         # nats-py may need seconds to end a client; the next connection does not wait for that.
-        ending = asyncio.create_task(self._end(client))
-        self._endings.add(ending)
-        ending.add_done_callback(self._endings.discard)
+        self._end_later(self._end(client))
 
     async def _end(self, client: Client) -> None:
         try:
