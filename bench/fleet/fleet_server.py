@@ -76,6 +76,11 @@ class FleetServer:
                 self.nodes = await asyncio.to_thread(self._machines)
 
     @property
+    def ports(self) -> tuple[int, ...]:
+        """The port of the gateway."""
+        return (self.port,)
+
+    @property
     def _data(self) -> Path:
         return self._folder / "gateway"
 

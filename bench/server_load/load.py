@@ -69,6 +69,9 @@ class Plan:
     warm_s: float = 5.0
     """How long everybody is at work before."""
     idle_s: float = 5.0
+    asking_lines_per_s: float = 0.0
+    """Of each session that asks; 0 for the same as the others. A step between two requests has 43 lines,
+    so a slow session asks nothing in a short run."""
     askers: int = 20
     """Sessions that ask before every tool call; each has a client that decides."""
     actors: int = 10
@@ -94,6 +97,7 @@ class Run:
         self.tally = Tally()
         self.sessions: list[str] = []
         self._begun = 0
+        self._clients = 0
         self.deciders: list[ActiveClient] = []
         self.actors: list[ActiveClient] = []
         self.figures = Figures(
@@ -114,7 +118,12 @@ class Run:
             Path(self.ending.enter_context(TemporaryDirectory(prefix="fairlead-"))) / "agents"
         )
         longest = self.plan.warm_s * 3 + self.plan.seconds * 2
-        steps = math.ceil(longest * self.plan.lines_per_s / LINES_IN_STEP) + 1
+        steps = (
+            math.ceil(
+                longest * max(self.plan.lines_per_s, self.plan.asking_lines_per_s) / LINES_IN_STEP
+            )
+            + 1
+        )
         env = environment(self.folder)
         self.agents = await Helper.start("agents", str(agents_socket), str(steps), env=env)
         self.ending.push_async_callback(self.agents.end)
@@ -155,7 +164,7 @@ class Run:
         lookers = plan.sockets - plan.askers - plan.actors - 1
         spread = [self.sessions[number % len(self.sessions)] for number in range(lookers)]
         tokens = await self.server.pair(math.ceil(lookers / SOCKETS_OF_DEVICE))
-        instructions = {"port": self.server.port, "tokens": tokens, "sessions": spread}
+        instructions = {"ports": self.server.ports, "tokens": tokens, "sessions": spread}
         self.viewers.say(json.dumps(instructions))
         await self.viewers.ready()
         self.figures.rss_sockets = self.server.usage().rss
@@ -175,16 +184,18 @@ class Run:
         gate = asyncio.Semaphore(STARTING_AT_ONCE)
 
         async def prompt(number: int, session: str) -> None:
-            instructions = Instructions(
-                lines_per_s=plan.lines_per_s, seconds=turn_s, asks=number < plan.askers
-            )
+            asks = number < plan.askers
+            pace = plan.asking_lines_per_s if asks and plan.asking_lines_per_s else plan.lines_per_s
+            instructions = Instructions(lines_per_s=pace, seconds=turn_s, asks=asks)
             async with gate:
                 await self.opener.intend(
                     "send", session=session, text=instructions.text(), uuid=_uuid(number)
                 )
                 await asyncio.sleep(STARTING_PAUSE_S)
 
-        await asyncio.gather(*(prompt(*actor) for actor in enumerate(self.sessions)))
+        # Those that ask last: on a busy machine the first turns end before the last ones begin.
+        numbered = reversed(list(enumerate(self.sessions)))
+        await asyncio.gather(*(prompt(*each) for each in numbered))
         await self._until("turns_begun", plan.sessions)
         await asyncio.sleep(plan.warm_s)
         before = await self._counted()
@@ -251,10 +262,13 @@ class Run:
         figures.slowest_commit_s = await self.server.metric("fairlead_store_slowest_commit_seconds")
         async with asyncio.timeout(SETTLE_S):
             while True:
-                ends = await self._ends()
+                reported = await self.viewers.counts()
+                first = (*self.deciders, *self.actors)
+                followed = {name for name, _ in reported["positions"]}
+                followed |= {name.decode() for item in first for name in item.positions}
+                ends = await self._ends(followed)
                 reported = await self.viewers.counts()
                 where = [(name, seq) for name, seq in reported["positions"] if name in ends]
-                first = (*self.deciders, *self.actors)
                 where += [
                     (name.decode(), seq)
                     for item in first
@@ -269,11 +283,11 @@ class Run:
         figures.closed = reported["closed"] + self.tally.closed
         figures.errors = [*reported["errors"], *self.tally.errors]
 
-    async def _ends(self) -> dict[str, int]:
-        """The current end of each session, as a new client sees it."""
+    async def _ends(self, followed: set[str]) -> dict[str, int]:
+        """The current end of each session that a client follows, as a new client sees it."""
         tally = Tally()
         ends: dict[str, int] = {}
-        for session in self.sessions:
+        for session in [each for each in self.sessions if each in followed]:
             client = await ActiveClient().connect(
                 self.server.port, self.server.token, tally, session
             )
@@ -285,7 +299,9 @@ class Run:
 
     async def _client(self, session: str = "", *, decides: bool = False) -> ActiveClient:
         client = ActiveClient(decides=decides)
-        return await client.connect(self.server.port, self.server.token, self.tally, session)
+        self._clients += 1
+        port = self.server.ports[self._clients % len(self.server.ports)]
+        return await client.connect(port, self.server.token, self.tally, session)
 
     async def _new_session(self) -> None:
         nodes = self.server.nodes

@@ -113,6 +113,11 @@ class LoadedServer(Protocol):
 
     port: int
     token: str
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Where clients connect, if there are several gateways."""
+
     nodes: tuple[str, ...]
     """The machines that new sessions are divided among; empty if it is not a fleet."""
 
@@ -183,6 +188,11 @@ class Server:
                 await process.wait()
             raise
         return cls(process, int(base.rpartition(":")[2]), token, folder, source)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The port of its clients."""
+        return (self.port,)
 
     async def pair(self, count: int) -> list[str]:
         """The tokens of so many further devices; one device may have few sockets."""

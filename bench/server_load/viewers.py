@@ -1,7 +1,7 @@
 """The clients that only follow: `python -m bench.server_load.viewers`, instructions on stdin.
 
-The first line of stdin is JSON: the port, the tokens of some devices, and for each socket the
-session it follows.
+The first line of stdin is JSON: the ports, which the sockets use in turn, the tokens of some devices,
+and for each socket the session it follows.
 When all sockets are connected, it prints a line. Each further line on stdin is answered with the counts of
 received frames and the position of each socket; the process ends at the end of stdin.
 """
@@ -32,7 +32,8 @@ async def main() -> None:
     async def follow(number: int, session: str) -> Follower:
         async with gate:
             hello = {"token": tokens[number % len(tokens)], "session": session}
-            return await connect(instructions["port"], hello, tally)
+            port = instructions["ports"][number % len(instructions["ports"])]
+            return await connect(port, hello, tally)
 
     followers = await asyncio.gather(
         *(follow(number, session) for number, session in enumerate(instructions["sessions"]))

@@ -1,4 +1,4 @@
-"""A fleet of real processes that can be killed: nats-servers, two nodes and two gateways.
+"""A fleet of real processes that can be killed: nats-servers, nodes and two gateways.
 
 The data folders are written as joining writes them, so that the processes are those of the commands.
 """
@@ -50,12 +50,16 @@ ASKED_AT_ONCE = 3
 
 
 class FleetProcesses:
-    """The processes, by name: `node0`, `node1`, `gate0`, `gate1`, and the nats-servers."""
+    """The processes, by name: `node0`, `node1` …, `gate0`, `gate1`, and the nats-servers."""
 
-    def __init__(self, folder: Path, nats: NatsHarness, forker: ServerForker) -> None:
+    def __init__(
+        self, folder: Path, nats: NatsHarness, forker: ServerForker, agent: Path | None = None
+    ) -> None:
+        """`agent` is the CLI of all nodes, instead of a scripted one for each."""
         self.folder = folder
         self.nats = nats
         self._forker = forker
+        self._agent = agent
         self.running: dict[str, Server] = {}
         self.nodes: dict[str, str] = {}
         """Name -> id."""
@@ -64,11 +68,11 @@ class FleetProcesses:
         self._replicas = len(nats.servers)
         self._asking = ThreadPoolExecutor(4 * ASKED_AT_ONCE)
 
-    async def write_folders(self) -> None:
+    async def write_folders(self, nodes_wanted: int = 2) -> None:
         """What joining leaves in the data folders, and who may connect to the bus."""
         authority = self.nats.certificates.authority.read_text("ascii")
         access = BusAccess(servers=tuple(self.nats.addresses), authority=authority)
-        nodes = [self._write_node(f"node{n}", access) for n in range(2)]
+        nodes = [self._write_node(f"node{n}", access) for n in range(nodes_wanted)]
         bus = self._data("gate0") / "bus"
         bus.mkdir(mode=0o700)
         root, key = NodeKey.stored_in(bus / "admin.key"), NodeKey.stored_in(bus / "gateway.key")
@@ -129,8 +133,9 @@ class FleetProcesses:
         data = ["--data", str(self.folder / name / "data")]
         if name.startswith("node"):
             files = self._forker.home / ".claude" / "projects"
-            agent = scripted_agent(self.folder / name, self.log(name), files)
-            more = ["--agent", str(agent), "--root", str(self.folder / name)]
+            agent = self._agent or scripted_agent(self.folder / name, self.log(name), files)
+            root = self.folder if self._agent else self.folder / name
+            more = ["--agent", str(agent), "--root", str(root)]
             return ["node", "--no-browser", "--port", "0", *data, *more]
         if name != "gate0":
             return ["gateway", "--port", str(self.ports[name]), *data]
@@ -206,14 +211,16 @@ class FleetProcesses:
 
 
 @asynccontextmanager
-async def fleet_processes(folder: Path, servers: int = 1) -> AsyncIterator[FleetProcesses]:
+async def fleet_processes(
+    folder: Path, servers: int = 1, nodes: int = 2, agent: Path | None = None
+) -> AsyncIterator[FleetProcesses]:
     """A running fleet on one nats-server or a cluster of three."""
     async with AsyncExitStack() as stack:
         nats = await stack.enter_async_context(running_bus(folder / "bus", count=servers))
         forker = await stack.enter_async_context(ServerForker(folder))
-        made = FleetProcesses(folder, nats, forker)
-        await made.write_folders()
-        for name in ("gate0", "gate1", "node0", "node1"):
+        made = FleetProcesses(folder, nats, forker, agent)
+        await made.write_folders(nodes)
+        for name in ("gate0", "gate1", *made.nodes):
             await made.start(name)
         made.token = await made.pair()
         await made.healed()
