@@ -18,7 +18,13 @@ from fairlead.permissions.rules.book import RuleBook, SourcedRule
 from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
 from fairlead.permissions.rules.paths import PathContext, spellings
 from fairlead.permissions.rules.tools import EDITORS, READERS, SHELLS, file_of
-from fairlead.permissions.shell.commands import CommandLine, SimpleCommand, Word, parse_command
+from fairlead.permissions.shell.commands import (
+    CommandLine,
+    Redirect,
+    SimpleCommand,
+    Word,
+    parse_command,
+)
 
 __all__ = ["certain_rules", "uncertainty"]
 
@@ -32,6 +38,8 @@ _HOME = re.compile(r"~(?:/[\w./-]*)?")
 _ODD_CONTINUATION = re.compile(
     r"(?:^|[^ \t])[ \t]*\\\n(?![ \t]*[\w./'\"-])|(?<![ \t])\\\n|^\s*\\\n"
 )
+_DOUBLE_QUOTED_END = re.compile(r"<<-?[ \t]*\"")
+_PIPED_REDIRECTS = frozenset(("2>&1", "2>/dev/null", ">/dev/null", "1>/dev/null"))
 _OPEN_LINE = re.compile(r"[&|;][ \t]*\n")
 _REDIRECTS = frozenset((">", ">>", ">|", "&>", "&>>", ">&", "<"))
 _OLD_REDIRECTS = frozenset((">", ">>", ">&", "<"))
@@ -116,7 +124,45 @@ def _about_line(line: CommandLine, family: Family) -> str | None:
         problem = _about_command(command, family)
         if problem:
             return problem
+    return _about_syntax(line) or (_about_old_syntax(line) if family.plain_words_only else None)
+
+
+def _about_syntax(line: CommandLine) -> str | None:
+    """Why a loop, a condition, a comment or a `cd` with an input may ask (CLI-1725)."""
+    redirects = [redirect for command in line.commands for redirect in command.redirects]
+    if "unusual-comment" in line.features:
+        return "a comment follows a redirection or an operator"
+    if "compound" in line.features:
+        if any(line.segments):
+            return "a loop or condition has a pipeline"
+        if any(redirect.operator.startswith("<<") for redirect in redirects):
+            return "a loop or condition has a here-document or here-string"
+    names = [command.words[0].value for command in line.commands if command.words]
+    if "cd" in names and any("<" in redirect.operator for redirect in redirects):
+        return "it changes the directory and redirects an input"
     return None
+
+
+def _about_old_syntax(line: CommandLine) -> str | None:
+    """The same for 2.1.38, which takes less apart (CLI-1726)."""
+    if _DOUBLE_QUOTED_END.search(line.text):
+        return "a here-document has a delimiter in double quotes"
+    names = [command.words[0].value for command in line.commands if command.words]
+    redirects = [redirect for command in line.commands for redirect in command.redirects]
+    if "cd" in names and any(not redirect.duplicates for redirect in redirects):
+        return "it changes the directory and redirects a stream"
+    if not any(line.segments):
+        return None
+    for command in line.commands:
+        forms = [_written(redirect) for redirect in command.redirects]
+        if len(forms) > 1 or not set(forms) <= _PIPED_REDIRECTS:
+            return "a pipeline has an unusual redirection"
+    return None
+
+
+def _written(redirect: Redirect) -> str:
+    target = redirect.target.value if redirect.target else ""
+    return f"{redirect.stream}{redirect.operator}{target}"
 
 
 def _about_command(command: SimpleCommand, family: Family) -> str | None:

@@ -192,6 +192,7 @@ class Controls:
             session.mode_before_plan = session.mode
         changed = session.mode != mode or not session.profile.skips_unchanged_mode
         session.mode = str(mode)
+        session.plan_asks = False
         self._output.answer(request_id, {"mode": session.mode})
         if changed:
             self._output.mode_changed()

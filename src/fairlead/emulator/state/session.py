@@ -67,6 +67,8 @@ class Session(Struct, kw_only=True):
     settings: dict[str, Any] = field(default_factory=dict)
     """The settings of all files and of --settings, merged."""
     mode_before_plan: str = "default"
+    plan_asks: bool = False
+    """Plan mode was set by an answer to a permission request: it asks and judges nothing (CLI-1727)."""
     model: str = ""
     tools: tuple[str, ...] = ()
     denied_tools: frozenset[str] = frozenset()

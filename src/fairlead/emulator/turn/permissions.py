@@ -108,9 +108,8 @@ class Permissions:
         automatic = mode is Mode.AUTO
         book = self.book.joined(self._granted).with_mode(Mode.ACCEPT_EDITS if automatic else mode)
         # A session that may bypass permissions asks in plan mode instead (CLI-1614).
-        place = replace(
-            self._path_context, classifier=self._path_context.classifier or session.allows_bypass
-        )
+        asks = session.allows_bypass or (mode is Mode.PLAN and session.plan_asks)
+        place = replace(self._path_context, classifier=self._path_context.classifier or asks)
         decision = check(call, book, place)
         if decision.behavior is Behavior.ALLOW and decision.reason is not Reason.MODE:
             decision = self._by_exact_rule(call, decision)
@@ -287,6 +286,8 @@ class Permissions:
         if not verdict.offers:
             return None
         mode = parse_mode(self._session.mode) or Mode.DEFAULT
+        if mode is Mode.PLAN and self._session.plan_asks:
+            mode = Mode.DEFAULT  # It offers what mode default offers (CLI-1727).
         offered = suggestions(use.call, self._trusted().with_mode(mode), self._path_context)
         if offered is None or not self._session.profile.offers_other_modes_only:
             return offered
@@ -420,6 +421,7 @@ class Permissions:
             if isinstance(update, SetMode):
                 if update.mode != self._session.mode:
                     self._session.mode = update.mode
+                    self._session.plan_asks = update.mode == "plan"
                     self._output.mode_changed()
             else:
                 self.book = apply_update(self.book, update)

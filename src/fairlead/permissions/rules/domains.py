@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from fairlead.permissions.rules.wildcards import star_match
+
 __all__ = ["domain_matches", "host_of", "is_documentation"]
 
 _DOCUMENTATION_WORDS = """agentskills.io angular.io asp.net blazor.net bun.sh cloud.google.com code.claude.com d3js.org
@@ -58,7 +60,7 @@ def domain_matches(content: str, url: str, *, generous: bool) -> bool:
     """Whether `domain:example.com` or `domain:*.example.com` covers the URL.
 
     Generous is for deny and ask rules: a trailing dot and an odd scheme do not help to get past
-    them. An allow rule wants the host exactly.
+    them, and a star may stand anywhere (CLI-1724). An allow rule wants the host exactly.
     """
     if not content.startswith("domain:"):
         return False
@@ -71,6 +73,8 @@ def domain_matches(content: str, url: str, *, generous: bool) -> bool:
         return False
     if generous:
         host, wanted = host.rstrip("."), wanted.rstrip(".")
+    if generous and "*" in wanted.removeprefix("*."):
+        return star_match(wanted.split("*"), host)
     if wanted.startswith("*."):
         return host.endswith(wanted[1:]) and len(host) > len(wanted) - 1
     return host == wanted

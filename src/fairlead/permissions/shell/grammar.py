@@ -40,6 +40,7 @@ _CONTROL_FLOW = frozenset(
         "do_group",
     )
 )
+_COMPOUND = frozenset(("if_statement", "while_statement", "for_statement"))
 _HIDING = {
     "subshell": "a subshell in parentheses",
     "compound_statement": "a group in braces",
@@ -149,6 +150,7 @@ class _Reader:
             self.children(node, hidden=True)
         elif kind == "comment":
             self.features.add("comment")
+            self.note_comment(node)
         elif kind in _WORDS:
             self.word(node, hidden)
         elif not node.is_named:
@@ -157,7 +159,18 @@ class _Reader:
             self.doubt(f"it contains something unknown ({kind})")
             self.children(node, hidden=True)
 
+    def note_comment(self, node: Node) -> None:
+        """2.1.325 asks about a comment behind a redirection or inside a list (CLI-1725)."""
+        line_start = self.source.rfind(b"\n", 0, node.start_byte) + 1
+        before = self.source[line_start : node.start_byte]
+        if b"<" in before or b">" in before:
+            self.features.add("unusual-comment")
+        if not before.strip() and self.source[:line_start].rstrip().endswith((b"&", b"|")):
+            self.features.add("unusual-comment")
+
     def note_control_flow(self, node: Node) -> None:
+        if node.type in _COMPOUND:
+            self.features.add("compound")
         if node.type in _CONTROL_FLOW:
             self.features.add("control-flow")
         if node.type == "for_statement":
@@ -391,6 +404,10 @@ class _Reader:
             if child.type == "heredoc_start":
                 if not _QUOTED_DELIMITER.fullmatch(self.text(child)):
                     self.doubt("it has a here-document that the shell expands")
+            elif child.type == "heredoc_end":
+                if self.source[child.end_byte : child.end_byte + 1] not in (b"", b"\n"):
+                    # `E || ls` does not end the document, whatever the grammar says (CLI-1725).
+                    self.doubt("the end of a here-document is unclear")
             elif child.type == "file_redirect":
                 redirects.extend(self.redirect(child, hidden))
             elif child.type == "heredoc_body":

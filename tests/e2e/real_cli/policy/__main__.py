@@ -60,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run.add_argument("versions", nargs="+")
     run.add_argument("--calls", type=int, default=1000)
     run.add_argument("--seed", default="1")
-    run.add_argument("--mix", choices=("wild", "everyday", "recombined"), default="wild")
+    run.add_argument(
+        "--mix", choices=("wild", "everyday", "recombined", "compounds"), default="wild"
+    )
     run.add_argument("--workers", type=int, default=1)
     run.add_argument("--save", type=Path)
     run.add_argument("--hunt", action="store_true", help="only calls that the policy allows")

@@ -1,8 +1,8 @@
 """Generates scenarios from a seed: the same seed gives the same scenario in every run.
 
-Three mixes. `wild` takes everything that the vocabulary knows: any rule, any layout, any mode, and
+Four mixes. `wild` takes everything that the vocabulary knows: any rule, any layout, any mode, and
 commands nested in wrappers, assignments and operators; a quarter of it is `recombined`, which puts
-commands together from fragments, word by word. `everyday` takes what people type in a
+commands together from fragments, word by word. `compounds` is one of its themes alone. `everyday` takes what people type in a
 project, with rules that people have, in the modes default and acceptEdits; it measures how often
 the policy is needlessly strict.
 """
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.e2e.real_cli.policy import grammar, more_words, words
+from tests.e2e.real_cli.policy.compounds import compounds
 from tests.e2e.real_cli.policy.everyday import EVERYDAY, everyday_command
 from tests.e2e.real_cli.policy.layouts import LAYOUTS
 from tests.e2e.real_cli.policy.mutations import changed, with_options
@@ -81,6 +82,8 @@ def scenario(seed: str, mix: str) -> Scenario:
     if mix == "everyday":
         return _everyday(dice, seed)
     kind = dice.random()
+    if mix == "compounds":
+        return _themed(dice, seed, mix, compounds)
     if mix == "recombined" or kind < RECOMBINED:
         return _themed(dice, seed, mix, recombined)
     if kind < RECOMBINED + THEMED:

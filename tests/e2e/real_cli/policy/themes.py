@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 
 from tests.e2e.real_cli.policy import more_words, words
+from tests.e2e.real_cli.policy.compounds import compounds
 from tests.e2e.real_cli.policy.prefixes import framed, prefixed, respelled
 from tests.e2e.real_cli.policy.scenario import Call, PlacedRule
 
@@ -216,4 +217,13 @@ def _protected(dice: random.Random) -> tuple[tuple[PlacedRule, ...], str, Callab
     return tuple(rules), mode, call
 
 
-THEMES: tuple[Theme, ...] = (_against, _against, _granted, _files, _files, _protected)
+THEMES: tuple[Theme, ...] = (
+    _against,
+    _against,
+    _granted,
+    _files,
+    _files,
+    _protected,
+    compounds,
+    compounds,
+)
