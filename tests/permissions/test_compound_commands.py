@@ -81,3 +81,16 @@ def test_P134_a_star_stands_anywhere_in_a_domain_that_a_rule_denies(domain: str)
     assert DENY in [says(page, book) for page in pages]
     allowing = RuleBook.of(allow=[f"WebFetch(domain:{domain})"])
     assert all(says(page, allowing).asks for page in pages)
+
+
+@pytest.mark.parametrize(
+    "command", ["'cd' src", "tail -c 50 git", "git remote -v -v", "git remote -v --verbose"]
+)
+def test_P135_these_spellings_ask_in_2_1_38_and_not_in_2_1_325(command: str) -> None:
+    assert says(command, RuleBook(), place(CLASSIC)) is Behavior.ASK
+    assert says(command, RuleBook()) is ALLOW
+
+
+@pytest.mark.parametrize("command", ["cd src", "tail -c 50 a.txt", "git remote -v", "git remote"])
+def test_P135_the_plain_spellings_are_read_only(command: str) -> None:
+    assert says(command, RuleBook(), place(CLASSIC)) is ALLOW

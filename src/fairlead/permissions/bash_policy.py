@@ -323,7 +323,7 @@ def _check_part(
     if blocked is not None:
         return blocked
     name = command.words[0].value or ""
-    if is_read_only(command, place.family) or _is_plain_cd(command):
+    if is_read_only(command, place.family) or _is_plain_cd(command, place.family):
         if _git_in_bare_repository(command, cwd, place):
             return _ask("the directory looks like a bare repository, which can run programs")
         if _is_sed(command) and place.family.plain_words_only and book.mode is Mode.ACCEPT_EDITS:
@@ -388,7 +388,9 @@ def _is_suspended(entry: SourcedRule, book: RuleBook, place: PathContext) -> boo
     )
 
 
-def _is_plain_cd(command: SimpleCommand) -> bool:
+def _is_plain_cd(command: SimpleCommand, family: Family) -> bool:
+    if family.plain_words_only and command.words[0].source != "cd":
+        return False  # 2.1.38 asks about `'cd' src` (CLI-1728).
     values = [word.value for word in command.words]
     plain = len(values) == 2 and values[0] == "cd" and not command.assignments
     plain = plain and not any(word.glob for word in command.words)

@@ -67,7 +67,7 @@ _EXACT = frozenset(
 
 _PLAIN_WORD = re.compile(r"[\w./:,@=+~-]*|'[\w ./:,@=+~*-]*'|\"[\w ./:,@=+~*-]*\"", re.ASCII)
 _QUOTED_WORD = re.compile(r"[\w./:,@=+~-]*|'[^']*'|\"[^\"$`\\]*\"", re.ASCII)
-_GIT_TOKEN = re.compile(r"(\s(?:-c|--exec-path|--config-env)(?=[\s=]))|(\bgit\b)|\n")
+_GIT_TOKEN = re.compile(r"(\s(?:-c|--exec-path|--config-env)(?=[\s=]))|(\bgit\b)")
 _SED_SCRIPT = re.compile(r"\d+(?:,\d+)?p(?:;\d+(?:,\d+)?p)*")
 _JQ_FILTER = re.compile(r"[A-Za-z0-9_.\[\], |\"()-]*")
 _JQ_WORDS = re.compile(r"\b(?:env|input|inputs|include|import|debug|stderr|halt|getpath)\b")
@@ -139,13 +139,9 @@ def _configures_git(command: SimpleCommand, family: Family) -> bool:
     """Whether 2.1.38 takes the text for git with options that can run programs (CLI-1538)."""
     if not family.plain_words_only or command.words[0].value in ("egrep", "fgrep", "grep", "rg"):
         return False
-    is_git = False
-    for option, git in _GIT_TOKEN.findall(command.source):
-        if option and is_git:
-            return True
-        # An option may begin with the end of the line, and then it ends the line.
-        is_git = bool(git) or (is_git and bool(option) and not option.startswith("\n"))
-    return False
+    # Either may come first: `tail -c 50 git` asks, too (CLI-1728).
+    found = _GIT_TOKEN.findall(command.source)
+    return any(option for option, _ in found) and any(git for _, git in found)
 
 
 def _is_other_home(word: Word) -> bool:
@@ -196,6 +192,8 @@ def _is_harmless(name: str, arguments: list[str], family: Family) -> bool:
 
 def _has_known_options(name: str, arguments: list[str], family: Family) -> bool:
     table = OPTIONS | (OLD_OPTIONS if family.plain_words_only else NEW_OPTIONS)
+    if (name, *arguments[:1]) == ("git", "remote") and family.plain_words_only:
+        return len(arguments) == 1 or arguments[1:] in (["-v"], ["--verbose"])  # CLI-1728
     for length in (2, 1, 0):
         options = table.get(" ".join((name, *arguments[:length])))
         if options is not None and len(arguments) >= length:
