@@ -94,3 +94,9 @@ def test_P135_these_spellings_ask_in_2_1_38_and_not_in_2_1_325(command: str) -> 
 @pytest.mark.parametrize("command", ["cd src", "tail -c 50 a.txt", "git remote -v", "git remote"])
 def test_P135_the_plain_spellings_are_read_only(command: str) -> None:
     assert says(command, RuleBook(), place(CLASSIC)) is ALLOW
+
+
+@pytest.mark.parametrize("command", ["NODE_ENV=test jq . package.json", "timeout 5 type ls"])
+def test_P136_some_programs_are_read_only_only_without_a_prefix(command: str) -> None:
+    assert says(command, RuleBook()) is Behavior.ASK
+    assert says(command.split(" ", 2 if "timeout" in command else 1)[-1], RuleBook()) is ALLOW

@@ -88,6 +88,10 @@ _GLOBS_ALLOWED = _ANYTHING | {"egrep", "fgrep", "grep"}
 _WHOLE_WORD = re.compile(r"[^'\"\\]*|'[^']*'|\"[^\"]*\"")
 _UNQUOTED = frozenset(("hostname", "jq", "uniq"))
 """Programs that every version asks about if their name or an option is quoted (CLI-340, CLI-1722)."""
+_ALONE = frozenset(
+    ("arch", "history", "hostname", "jq", "man", "printf", "ps", "type", "uniq", "xargs")
+)
+"""Programs that are certain to be read-only only without an assignment or a wrapper (CLI-1729)."""
 _TESTS = frozenset(("[", "[[", "test"))
 
 
@@ -116,13 +120,20 @@ def is_read_only(command: SimpleCommand, family: Family) -> bool:
         return False
     if (family.plain_words_only or name in _UNQUOTED) and quotes_options(command.words[index:]):
         return False
-    if name in _TESTS and not _is_bare_test(command, index):
+    if not _may_have_prefix(name, command, index):
         return False
     if name in _ANYTHING and family.plain_words_only:
         shape = _QUOTED_WORD if name == "echo" else _PLAIN_WORD
         plain = all(shape.fullmatch(word.source) for word in command.words)
         return plain and _is_harmless(name, arguments, family)
     return _is_harmless(name, arguments, family)
+
+
+def _may_have_prefix(name: str, command: SimpleCommand, index: int) -> bool:
+    """Whether the assignments and wrappers before this program leave it read-only."""
+    if name in _ALONE:
+        return not command.assignments and index == 0
+    return name not in _TESTS or _is_bare_test(command, index)
 
 
 def _is_bare_test(command: SimpleCommand, index: int) -> bool:
