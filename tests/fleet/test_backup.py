@@ -73,7 +73,7 @@ def test_N35_only_a_backup_is_restored_and_only_into_an_unused_folder(tmp_path: 
         restore(wrong, tmp_path / "data")
     with tarfile.open(wrong, "w:gz"):
         pass
-    with pytest.raises(UsageError, match="no backup"):
+    with pytest.raises(UsageError, match="is not a backup"):
         restore(wrong, tmp_path / "data")
     (tmp_path / "used" / "bus").mkdir(parents=True)
     with pytest.raises(UsageError, match="has a gateway already"):

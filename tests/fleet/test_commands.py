@@ -125,4 +125,4 @@ async def test_commands_say_what_to_do_first(story: Story) -> None:
     assert "has no TLS" in join.printed
     wrong = await story.run("fresh", "fairlead node join https://localhost/#code=x")
     assert await wrong.ended() == 2
-    assert "no link to join a fleet" in wrong.printed
+    assert "This link cannot join a fleet" in wrong.printed

@@ -431,7 +431,7 @@ async def test_C29_bad_arguments_of_the_caller_are_typed_errors(rude: Rude, tmp_
             await live.send("hi", uuid="mine")
         with pytest.raises(UsageError, match="nonsense"):
             await live.set_permission_mode("nonsense")  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match="started before"):
+        with pytest.raises(UsageError, match="already started"):
             await live.start()
     with pytest.raises(SessionClosed, match="closed"):
         await live.send("hi")

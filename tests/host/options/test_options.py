@@ -147,7 +147,7 @@ WRONG_VALUES: list[tuple[dict[str, Any], str, str]] = [
         "'headers' takes",
     ),
     ({"mcp_servers": {"a": {"type": "sdk"}}}, "mcp_servers['a']", "Give the server object itself"),
-    ({"mcp_servers": {"a": {"type": "ftp"}}}, "mcp_servers['a']", "none of stdio, http, sse"),
+    ({"mcp_servers": {"a": {"type": "ftp"}}}, "mcp_servers['a']", "not one of stdio, http, sse"),
     ({"project_programs": "ask"}, "project_programs", "refuse"),
     ({"mcp_servers": {"a": {"command": "x", "y": {1}}}}, "mcp_servers['a']", "as JSON"),
     ({"add_dirs": "src"}, "add_dirs", "Put it in [ ]"),

@@ -496,7 +496,7 @@ WAIT = {
     "before": Field(
         "a whole number", "before this piece, counted from 0", _number(0, whole=True), required=True
     ),
-    "seconds": Field("seconds", "so long", _number(0)),
+    "seconds": Field("seconds", "for this time", _number(0)),
     "inputs": Field(
         "a whole number", "until the host has written this many lines", _number(1, whole=True)
     ),

@@ -210,7 +210,7 @@ class NatsLink:
     def _round_trip_ended(self, asking: asyncio.Task[None]) -> None:
         self._round_trips.pop(asking, None)
         if not asking.cancelled():
-            asking.exception()  # Whoever waited has got it, if anyone did.
+            asking.exception()  # A caller that still waited has got it.
 
     def _end_later(self, ending: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(ending)
