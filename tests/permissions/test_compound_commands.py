@@ -12,7 +12,16 @@ RULES = RuleBook.of(allow=["Bash(npm test:*)"])
 
 
 @pytest.mark.parametrize(
-    "command", ["ls 2>&1 # c", "npm test >/dev/null #", "ls\ncat < a.txt # x", "ls &&\n# c\nls"]
+    "command",
+    [
+        "ls 2>&1 # c",
+        "npm test >/dev/null #",
+        "ls\ncat < a.txt # x",
+        "ls &&\n# c\nls",
+        "ls && # c\nls",
+        "ls || # it's\nls",
+        "ls | # c\n# d\nsort",
+    ],
 )
 def test_P130_a_comment_behind_a_redirection_or_an_operator_may_ask(command: str) -> None:
     assert says(command, RULES) is MAY_ASK

@@ -183,6 +183,10 @@ def may_ask_anyway(text: str, book: RuleBook, place: PathContext) -> Decision | 
         for question, writing in _files(line, book, place):
             if writing and question.unknown_name:
                 return _may_ask(f"the CLI may protect files named {question.unknown_name}")
+            if writing and question.leads_outside:
+                return _may_ask(f"{question.path} leads out of the working directories by a link")
+        if _passes_on_files(line) and _denies_files(book):
+            return _may_ask("xargs passes on names of files, and there are rules that deny files")
     if not place.family.bash_rules_need_parse:
         return None
     if line.broken:
@@ -190,6 +194,15 @@ def may_ask_anyway(text: str, book: RuleBook, place: PathContext) -> Decision | 
     if line.doubts and _has_rules_against(book):
         return _may_ask(f"{line.doubts[0]}, and there are rules that deny or ask")
     return None
+
+
+def _passes_on_files(line: CommandLine) -> bool:
+    """Whether xargs runs a command with files that the line does not name (CLI-1735)."""
+    return any(word.value == "xargs" for command in line.everything for word in command.words)
+
+
+def _denies_files(book: RuleBook) -> bool:
+    return any(entry.rule.tool in _FILE_TOOLS for entry in book.of_behavior(Behavior.DENY))
 
 
 def _has_rules_against(book: RuleBook) -> bool:
@@ -295,7 +308,7 @@ def _doubt_about_cd(line: CommandLine, book: RuleBook, place: PathContext) -> st
         return "it changes the directory more than once"
     if any(map(writes_files, line.commands)):
         return "it changes the directory and writes files"
-    if any(entry.rule.tool in _FILE_TOOLS for entry in book.of_behavior(Behavior.DENY)):
+    if _denies_files(book):
         return "it changes the directory, and there are rules that deny files"
     if "git" in names and "cd-with-git" in place.family.doubts:
         return "it runs git after changing the directory"

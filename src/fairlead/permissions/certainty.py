@@ -171,7 +171,11 @@ def _about_command(command: SimpleCommand, family: Family) -> str | None:
     globs = any(word.glob for word in command.words)
     if globs and not any(word.value in _WITH_PATTERNS for word in command.words):
         return "a pattern for file names stands where the CLI may not expect one"
+    if "\t" in command.source and any(word.value == "xargs" for word in command.words):
+        return "a tab separates the words of xargs"  # CLI-1736
     name = command.words[0].value if command.words else None
+    if name is not None and name.startswith("-"):
+        return "the name of the program is written like an option"
     old = family.plain_words_only and name != "echo"
     for word in command.words:
         if not _is_plain(word, old=old):

@@ -72,6 +72,12 @@ class FileQuestion:
         return all(is_inside(path, self.place, self.book) for path in self.spellings)
 
     @property
+    def leads_outside(self) -> bool:
+        """Whether it is named in a working directory, and a link leads out of it (CLI-1732)."""
+        inside = [is_inside(path, self.place, self.book) for path in self.spellings]
+        return any(inside) and not all(inside)
+
+    @property
     def protected(self) -> bool:
         """Whether any spelling is a file that only the user may allow to be written."""
         return any(is_protected(path, self.place.family) for path in self.spellings)

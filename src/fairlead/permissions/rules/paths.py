@@ -109,6 +109,7 @@ def _is_below(path: str, root: str) -> bool:
     return path == root or root == "/" or path.startswith(root + "/")
 
 
+_SLASHES = re.compile(r"//+")
 _AMBIGUOUS = re.compile(
     r"~\d|[^./ ][. ]+(?:/|$)|\.(?:con|prn|aux|nul|com\d|lpt\d)(?:/|$)|^//[?.]/|^\\\\|(?:^|/)\.{3,}(?:/|$)",
     re.IGNORECASE,
@@ -152,7 +153,8 @@ def rule_covers(entry: SourcedRule, path: str, place: PathContext) -> bool:
         relative = posixpath.dirname(relative)
     if entry.behavior is not Behavior.ALLOW:
         # The CLI's matcher ignores case; only deny and ask rules may do so here.
-        pattern, relative = pattern.lower(), relative.lower()
+        # It also reads `**//x` as `**/x` (CLI-1734).
+        pattern, relative = _SLASHES.sub("/", pattern.lower()), relative.lower()
     if len(pattern) > LONGEST or len(relative) > LONGEST:
         # No such file can exist. A path that cannot be checked is never allowed and always denied.
         return entry.behavior is not Behavior.ALLOW

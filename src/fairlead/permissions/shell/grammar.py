@@ -160,12 +160,12 @@ class _Reader:
             self.children(node, hidden=True)
 
     def note_comment(self, node: Node) -> None:
-        """2.1.325 asks about a comment behind a redirection or inside a list (CLI-1725)."""
+        """2.1.325 asks about a comment behind a redirection or inside a list (CLI-1725, CLI-1730)."""
         line_start = self.source.rfind(b"\n", 0, node.start_byte) + 1
         before = self.source[line_start : node.start_byte]
         if b"<" in before or b">" in before:
             self.features.add("unusual-comment")
-        if not before.strip() and self.source[:line_start].rstrip().endswith((b"&", b"|")):
+        if self.source[: node.start_byte].rstrip().endswith((b"&", b"|")):
             self.features.add("unusual-comment")
 
     def note_control_flow(self, node: Node) -> None:
@@ -204,7 +204,7 @@ class _Reader:
         word = read_word(node, self.source, self.variables)
         for problem in word.problems:
             self.doubt(problem)
-            self.broken = self.broken or "something unknown" in problem
+            self.broken = self.broken or "unknown" in problem or "not bash" in problem
         for nested in word.nested:
             self.visit(nested, hidden=True)
         if word.glob:
@@ -233,6 +233,8 @@ class _Reader:
                 words.extend(self.declared(child, hidden))
             else:
                 words.append(self.word(child, hidden))
+        if hidden and words and words[0].source == "}":
+            self.broken = True  # A line of its own may begin so, a substitution may not (CLI-1731).
         self.keep(self.build(node, words, assignments, redirects), hidden)
 
     def test(self, node: Node, hidden: bool) -> None:

@@ -237,6 +237,10 @@ def _strings_for_a_shell(name: str, rest: tuple[str, ...]) -> Iterator[str]:
         for option, text in pairwise(rest):
             if re.fullmatch(r"-[a-z]*c|--command", option):
                 yield text
+        for word in rest:
+            glued = re.fullmatch(r"(?:-[a-z]*c=?|--command=)(.+)", word, re.DOTALL)
+            if glued:
+                yield glued[1]  # `script -c="npm test"` (CLI-1733).
         if name == "watch" and rest:
             yield rest[-1]
 
