@@ -94,9 +94,9 @@ async def _cut_off(
     await expect(page.get_by_role("article", name="desktop")).to_contain_text("Online")
     await asyncio.sleep(max(CUT_S - shown, 0.0))  # That is the fault.
     await story.net.mend("laptop")
-    mended = time.monotonic()
+    restored = time.monotonic()
     await expect(card).to_contain_text("Online", timeout=PATIENCE_MS)
-    back = time.monotonic() - mended
+    back = time.monotonic() - restored
     await page.goto(f"{BASE}/s/{session}")
     log = page.get_by_role("log", name="Conversation")
     await expect(log).to_contain_text("laptop did 1", timeout=PATIENCE_MS)

@@ -43,7 +43,7 @@ CANCEL_S = 30.0
 """How long a play may take to end after it was cancelled."""
 
 HUNG = [{"_timeout": "play"}]
-"""What stands for the lines of a play that did not end."""
+"""Shown in place of the lines of a play that did not end."""
 
 
 class Recorder:
