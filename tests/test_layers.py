@@ -52,7 +52,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "host": ("literals", "engine", "mcp", "requests", "process", "options", "*"),
     "emulator": ("state", "script", "tools", "protocol", "mcp", "turn", "engine", "process", "*"),
     "server": (
-        "limits", "refusal", "ticks", "files", "working_files", "branches", "trust",
+        "limits", "refusal", "ticks", "background", "files", "working_files", "branches", "trust",
         "worktree_settings", "policy", "profiles",
         "protocol", "limit_book", "access", "hub", "view", "session", "sessions", "review", "terminal", "intents",
         "http", "workbench", "notices", "budgets", "schedules", "sockets", "bridge",

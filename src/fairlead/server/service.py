@@ -25,6 +25,7 @@ from fairlead.host.options.private_files import private_base
 from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.app import GuardedRoutes
+from fairlead.server.background import run_until_closed
 from fairlead.server.bridge.bridge import Bridge
 from fairlead.server.bridge.documents import BridgeDocuments, LocalDocuments
 from fairlead.server.budgets.budget_routes import BudgetRoutes
@@ -40,6 +41,7 @@ from fairlead.server.http.page_routes import PageRoutes
 from fairlead.server.http.pair_routes import PairRoutes
 from fairlead.server.http.probe_routes import ProbeRoutes
 from fairlead.server.http.profile_routes import ProfileRoutes
+from fairlead.server.http.reach import Reach
 from fairlead.server.http.routes import Route
 from fairlead.server.http.search.cli_index import CliIndex
 from fairlead.server.http.uploads import Uploads
@@ -203,11 +205,8 @@ async def open_service(
         budgets = Budgets(store, registry.sessions, notices.outbox)
         schedules = Schedules(store, registry.sessions, registry)
         await _start(stack, data, registry, terminals, notices, budgets, schedules)
-        devices.announce = registry.paired
-        for device in devices.revocations.unstored:
-            registry.revoked(device)
         connections = SocketConnections(documents, devices, limits)
-        devices.disconnect = _disconnect(connections, terminals, extension)
+        _connect_devices(devices, registry, connections, terminals, extension)
         sockets = Sockets(
             documents,
             devices,
@@ -221,14 +220,7 @@ async def open_service(
         if listening:
             _keep_index(stack, registry, store, library, data)
         routes = (
-            *PairRoutes(devices, limits).routes,
-            *DeviceRoutes(
-                devices=devices,
-                renamed=library.renamed,
-                revoke=registry.revoke,
-                reach=address.reach(port),
-            ).routes,
-            *ProbeRoutes(keys, limits).routes,
+            *_device_routes(devices, keys, limits, address.reach(port), registry, library),
             *_session_routes(registry, library, store, data),
             *_workbench_routes(registry, library, store),
             *notices.routes,
@@ -310,10 +302,10 @@ async def _start(
     if terminals is not None:
         stack.push_async_callback(terminals.close)
     await stack.enter_async_context(notices)
-    stack.push_async_callback(_end, asyncio.create_task(budgets.run()))
+    run_until_closed(stack, budgets.run())
     with contextlib.suppress(StoreUnavailable):  # The server says that it cannot store.
         await schedules.start()
-    stack.push_async_callback(_end, asyncio.create_task(schedules.run()))
+    run_until_closed(stack, schedules.run())
 
 
 def _keep_index(
@@ -329,7 +321,22 @@ def _keep_index(
         index = CliIndex(
             files, store, data, own=library.own_cli_sessions, progress=_show_indexing(registry)
         )
-        stack.push_async_callback(_end, asyncio.create_task(index.run()))
+        run_until_closed(stack, index.run())
+
+
+def _device_routes(
+    devices: DeviceRegistry,
+    keys: DeviceKeys,
+    limits: Limits,
+    reach: Reach,
+    registry: Registry,
+    library: ServerLibrary,
+) -> tuple[Route, ...]:
+    """The routes that pair, list, rename and revoke devices."""
+    own = DeviceRoutes(
+        devices=devices, renamed=library.renamed, revoke=registry.revoke, reach=reach
+    )
+    return (*PairRoutes(devices, limits).routes, *own.routes, *ProbeRoutes(keys, limits).routes)
 
 
 def _session_routes(
@@ -383,12 +390,17 @@ def _bridged(registry: Registry, extension: Extension | None) -> BridgeDocuments
     return own if extension is None else extension.bridge(own)
 
 
-def _disconnect(
+def _connect_devices(
+    devices: DeviceRegistry,
+    registry: Registry,
     connections: SocketConnections,
     terminals: TerminalRegistry | None,
     extension: Extension | None,
-) -> Callable[[str], None]:
-    """Ends what a revoked device has: its sockets, and the shells that it opened."""
+) -> None:
+    """Show each paired device in the lobby, and end what a revoked device has.
+
+    That is its sockets and the shells that it opened, here and in the other processes.
+    """
 
     def disconnect(device: str) -> None:
         connections.disconnect(device)
@@ -397,12 +409,11 @@ def _disconnect(
         if extension is not None:
             extension.disconnect(device)
 
-    return disconnect
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
+    devices.announce = registry.paired
+    devices.disconnect = disconnect
+    # The database does not have these revocations yet, so the registry listed the devices.
+    for device in devices.revocations.unstored:
+        registry.revoked(device)
 
 
 def _show_indexing(registry: Registry) -> Callable[[int, int], None]:

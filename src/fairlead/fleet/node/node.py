@@ -8,15 +8,13 @@ The server works as it does without a bus; its own sockets and its own devices s
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from fairlead.fleet.bus.bus import Bus
 from fairlead.fleet.node.beats import Beats
@@ -32,6 +30,7 @@ from fairlead.fleet.node.speaker import Speaker
 from fairlead.fleet.node.terminal_channels import TerminalChannels
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.envelopes import Answer, DrainAsk, decode, encode
+from fairlead.server.background import run_until_closed
 from fairlead.server.service import Service
 
 __all__ = ["Node", "open_node"]
@@ -79,12 +78,11 @@ async def open_node(
     """
     subjects.check_token(node_id)
     incarnation = uuid.uuid4().hex[:12]
+    sessions, folder = service.registry.sessions, service.store.folder
     speaker = Speaker(service.registry.hub, bus, node_id)
     devices = KnownDevices(bus, fleet_role)
-    sessions = service.registry.sessions
-    departures = Departures(sessions, service.store.folder / "departures", node_id, name)
-    arrivals = Arrivals(sessions, service.store.folder / "arrivals")
-    ownership = Ownership(sessions, bus, node_id)
+    departures = Departures(sessions, folder / "departures", node_id, name)
+    arrivals = Arrivals(sessions, folder / "arrivals")
     moves = MoveRequests(departures, arrivals, devices)
     requests = NodeRequests(
         bus,
@@ -97,17 +95,7 @@ async def open_node(
         routes=moves.routes,
     )
     requests.add("move", moves.answer)
-    copies = None
-    if copied_folders:
-        copies = LogCopies(
-            service.registry.sessions,
-            service.registry.lobby,
-            service.store,
-            bus,
-            node_id,
-            copied_folders,
-            on_fenced=_log_fenced,
-        )
+    copies = _log_copies(service, bus, node_id, copied_folders)
     beats = Beats(
         bus,
         node_id,
@@ -119,48 +107,82 @@ async def open_node(
         cli_version=lambda: sessions.starter.version,
         replicated=None if copies is None else copies.replicator.replicated,
     )
+    node = Node(
+        id=node_id,
+        incarnation=incarnation,
+        speaker=speaker,
+        beats=beats,
+        copies=copies,
+        requests=requests,
+        devices=devices,
+        departures=departures,
+        arrivals=arrivals,
+    )
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(devices.close)
-        sessions.device_elsewhere = devices.known
-        devices.on_revoked.append(service.registry.revoked)
-        await devices.start()
-        stack.push_async_callback(departures.close)
-        stack.push_async_callback(arrivals.close)
-        await arrivals.start()
-        stack.push_async_callback(ownership.close)
-        await ownership.start()
-        stack.push_async_callback(requests.close)
-        await requests.start()
-        for task in (devices, speaker, beats, departures, arrivals, ownership):
-            work = task.run()
-            stack.push_async_callback(_end, _started(work))
-        stack.push_async_callback(_end, _started(sessions.starter.look_up_version()))
-        if copies is not None:
-            stack.push_async_callback(_end, _started(copies.run()))
-        node = Node(
-            id=node_id,
-            incarnation=incarnation,
-            speaker=speaker,
-            beats=beats,
-            copies=copies,
-            requests=requests,
-            devices=devices,
-            departures=departures,
-            arrivals=arrivals,
-        )
-
-        async def drain(payload: bytes) -> bytes:
-            await node.drain(decode(payload, DrainAsk).draining)
-            return encode(Answer())
-
-        requests.add("drain", drain)
-        channels = TerminalChannels(bus, node_id, service.terminals, devices)
-        requests.add("terminal", channels.answer)
-        stack.callback(channels.close)
-        relay = NoticeRelay(bus, node_id)
-        requests.add("notice", relay.answer)
-        await service.notices.relay_to(relay.send)
+        await _start(stack, node, service, Ownership(sessions, bus, node_id))
+        await _answer_requests(stack, node, service, bus)
         yield node
+
+
+def _log_copies(
+    service: Service, bus: Bus, node_id: str, folders: Sequence[Path]
+) -> LogCopies | None:
+    """Copies the logs of sessions below some folders to the bus, if there are such folders."""
+    if not folders:
+        return None
+    return LogCopies(
+        service.registry.sessions,
+        service.registry.lobby,
+        service.store,
+        bus,
+        node_id,
+        folders,
+        on_fenced=_log_fenced,
+    )
+
+
+async def _start(stack: AsyncExitStack, node: Node, service: Service, ownership: Ownership) -> None:
+    """Read what the bus has, then speak for the sessions until the node is closed."""
+    sessions, devices = service.registry.sessions, node.devices
+    stack.push_async_callback(devices.close)
+    sessions.device_elsewhere = devices.known
+    devices.on_revoked.append(service.registry.revoked)
+    await devices.start()
+    stack.push_async_callback(node.departures.close)
+    stack.push_async_callback(node.arrivals.close)
+    await node.arrivals.start()
+    stack.push_async_callback(ownership.close)
+    await ownership.start()
+    stack.push_async_callback(node.requests.close)
+    await node.requests.start()
+    for work in (
+        devices.run(),
+        node.speaker.run(),
+        node.beats.run(),
+        node.departures.run(),
+        node.arrivals.run(),
+        ownership.run(),
+        sessions.starter.look_up_version(),
+    ):
+        run_until_closed(stack, work)
+    if node.copies is not None:
+        run_until_closed(stack, node.copies.run())
+
+
+async def _answer_requests(stack: AsyncExitStack, node: Node, service: Service, bus: Bus) -> None:
+    """Answer the requests of gateways that are not about one session: drains, terminals, notices."""
+
+    async def drain(payload: bytes) -> bytes:
+        await node.drain(decode(payload, DrainAsk).draining)
+        return encode(Answer())
+
+    node.requests.add("drain", drain)
+    channels = TerminalChannels(bus, node.id, service.terminals, node.devices)
+    node.requests.add("terminal", channels.answer)
+    stack.callback(channels.close)
+    relay = NoticeRelay(bus, node.id)
+    node.requests.add("notice", relay.answer)
+    await service.notices.relay_to(relay.send)
 
 
 def _log_fenced(session: str, generation: int) -> None:
@@ -169,20 +191,3 @@ def _log_fenced(session: str, generation: int) -> None:
         session,
         generation,
     )
-
-
-def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    task = asyncio.create_task(work)
-    task.add_done_callback(_report)
-    return task
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
-
-
-def _report(task: asyncio.Task[None]) -> None:
-    """A task that ends by itself is an error of Fairlead."""
-    if not task.cancelled() and (problem := task.exception()) is not None:
-        log.error("a task of the fleet ended", exc_info=problem)

@@ -16,7 +16,6 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from fairlead.fleet.bus.bus import BusError
 from fairlead.fleet.bus.memory_bus import MemoryBroker
@@ -35,6 +34,7 @@ from fairlead.fleet.workers.worker_directory import WorkerDirectory
 from fairlead.fleet.workers.worker_documents import WorkerDocuments
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.app import GuardedRoutes
+from fairlead.server.background import report_failure, run_until_closed
 from fairlead.server.bridge.documents import BridgeDocuments
 from fairlead.server.http.api import Api
 from fairlead.server.intents.registry import Registry
@@ -120,7 +120,7 @@ class Front:
             stack.push_async_callback(self._budgets.close)
             await self._budgets.start()
             for work in (self._watch.run(), self.mirrors.run(), self._budgets.run()):
-                stack.push_async_callback(_end, asyncio.create_task(work))
+                run_until_closed(stack, work)
             yield
 
     async def all_here(self) -> None:
@@ -177,7 +177,7 @@ class Front:
         """A device was revoked."""
         self._introduced.pop(device, None)
         task = asyncio.get_running_loop().create_task(self._cut(device))
-        task.add_done_callback(_report)
+        task.add_done_callback(report_failure)
 
     async def _cut(self, device: str) -> None:
         with contextlib.suppress(BusError):
@@ -230,13 +230,3 @@ class _Channels:
     def close(self) -> None:
         self._own.close()
         self._workers.close()
-
-
-async def _end(task: asyncio.Task[Any]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
-
-
-def _report(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (problem := task.exception()) is not None:
-        log.error("a task of the front ended", exc_info=problem)

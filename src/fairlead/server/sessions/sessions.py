@@ -98,26 +98,8 @@ class Sessions:
             self._hashes_of,
             clock,
         )
-        self.starter = Starter(
-            self.catalog,
-            options,
-            policy=policy,
-            limits=limits,
-            clock=clock,
-            profile_environment=lambda name: self.profiles.for_start(name, self._common_options),
-            make_room=self.make_room,
-            loaded=self.loaded,
-            spawn=self.spawn,
-        )
-        self.deletions = Deletions(
-            store,
-            self.catalog,
-            self.cli,
-            limits=limits,
-            clock=clock,
-            unload=self._unload_deleted,
-            spawn=self.spawn,
-        )
+        self.starter = self._make_starter()
+        self.deletions = self._make_deletions()
         self._checkpoints = Checkpoints(store, limits)
         self._append_rate = AppendRate(limits.appends_per_s)
         # New in each run: a database that was restored from a backup counts differently (F-30).
@@ -144,6 +126,32 @@ class Sessions:
         """Called when a CLI reported the usage of its account."""
         self.keeps_queue: Callable[[LiveSession], bool] = lambda live: False
         """Whether the queue of an interrupted session is kept for a later time."""
+
+    def _make_starter(self) -> Starter:
+        """Starts CLIs; each gets the variables of its session's profile."""
+        return Starter(
+            self.catalog,
+            self.options,
+            policy=self.policy,
+            limits=self.limits,
+            clock=self.clock,
+            profile_environment=lambda name: self.profiles.for_start(name, self._common_options),
+            make_room=self.make_room,
+            loaded=self.loaded,
+            spawn=self.spawn,
+        )
+
+    def _make_deletions(self) -> Deletions:
+        """Erases sessions; one that is loaded is unloaded first."""
+        return Deletions(
+            self.store,
+            self.catalog,
+            self.cli,
+            limits=self.limits,
+            clock=self.clock,
+            unload=self._unload_deleted,
+            spawn=self.spawn,
+        )
 
     # Finding and loading
 

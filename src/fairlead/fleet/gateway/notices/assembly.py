@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,6 +15,7 @@ from fairlead.fleet.gateway.notices.fleet_notices import FleetNotices
 from fairlead.fleet.gateway.notices.shared_key import store_push_key
 from fairlead.fleet.gateway.notices.shared_targets import SharedTargets
 from fairlead.server.access.devices import DeviceRegistry
+from fairlead.server.background import run_until_closed
 from fairlead.server.http.routes import Route
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
@@ -75,12 +74,6 @@ async def open_notices(
         stack.push_async_callback(notices.close)
         await notices.start()
         for work in (targets.run(), notices.run()):
-            stack.push_async_callback(_end, asyncio.create_task(work))
+            run_until_closed(stack, work)
         push = PushRoutes(targets, sender, devices, documents, limits, time.time)
         yield (*push.routes, *ChannelRoutes(targets, channels, time.time).routes)
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
