@@ -120,4 +120,4 @@ class HubClient:
                 self.before = plain["window"]["first"]
             else:
                 assert isinstance(message, Problem)
-                assert message.code in ("stale", "not_found", "too_many")
+                assert message.code in ("stale", "not_found", "too_many", "unavailable")

@@ -89,6 +89,20 @@ def test_a_client_that_is_up_to_date_gets_an_empty_step() -> None:
     assert answer == [Changes(document=DOCUMENT, from_seq=3, seq=3, changes=())]
 
 
+def test_N50_a_client_that_waited_for_a_copy_gets_the_answer_to_its_request() -> None:
+    """Also if it has everything by then: it has to learn that it is up to date."""
+    plain = PlainDocument(1)
+    hub = Hub()
+    hub.attach(DOCUMENT, plain, seq=0, epoch="first", item_ids=plain.ids, copied=True)
+    assert hub.subscribe("c", DOCUMENT, 3, "first", 200, 0.0, oldest="i0") == []
+    letters(hub, plain, 3)
+    assert hub.waiting(DOCUMENT) == []
+    answer = [Changes(document=DOCUMENT, from_seq=3, seq=3, changes=())]
+    assert list(hub.ready(1.0)) == ["c"]
+    assert hub.drain("c", 1.0) == answer
+    assert hub.drain("c", 2.0) == []
+
+
 @pytest.mark.parametrize(
     ("last_seq", "epoch", "oldest"),
     [

@@ -41,7 +41,7 @@ class Cursor:
 
     __slots__ = (
         "_limits", "_sent_at", "_status", "_status_seq", "awaited", "everything", "first",
-        "looking", "position", "window",
+        "looking", "position", "unanswered", "window",
     )  # fmt: skip
 
     def __init__(self, window: int, limits: Limits) -> None:
@@ -56,6 +56,8 @@ class Cursor:
         """Whether it gets all changes of all items, whether anyone looks at them or not."""
         self.awaited: Awaited | None = None
         """Where the client is, if the document is a copy that is not there yet (N50)."""
+        self.unanswered = False
+        """Whether its request to follow got no answer yet, because the client waits (N50)."""
         self._status: bytes | None = None
         """The status that it got while the document was hidden, and at which number."""
         self._status_seq = -1
@@ -88,6 +90,11 @@ class Cursor:
         self.awaited = None
         return False
 
+    def wait_for(self, epoch: str, seq: int, oldest: str | None) -> None:
+        """Send nothing until the document is where the client is; then answer in any case."""
+        self.awaited = Awaited(epoch, seq, oldest)
+        self.unanswered = True
+
     def begin_at(self, doc: Document, position: int) -> None:
         """Continue at a position with all items, as a copy of the document does."""
         self.everything = True
@@ -108,6 +115,8 @@ class Cursor:
     def advance(self, doc: Document, now: float, *, answer: bool = False) -> Update | None:
         """The next message, if anything changed; with `answer` in any case."""
         position = self.position
+        answer = answer or self.unanswered
+        self.unanswered = False
         if position is None:
             return self._restart(doc, now)
         # A step that another client got was checked then; nothing was published since.
@@ -143,6 +152,8 @@ class Cursor:
 
     def wants_more(self, doc: Document) -> bool:
         """Whether there is something that the client has not received."""
+        if self.unanswered:
+            return True
         if self.position == doc.seq:
             return False
         return (

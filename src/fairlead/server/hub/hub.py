@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from fairlead.server.hub.cursor import Awaited, Cursor
+from fairlead.server.hub.cursor import Cursor
 from fairlead.server.hub.document import Beside, Document, Source
 from fairlead.server.hub.subscriber import Subscriber
 from fairlead.server.limits import Limits
@@ -204,7 +204,7 @@ class Hub:
             if doc.leads_from(last_seq):
                 cursor.resume_at(doc, last_seq, oldest)
             elif doc.copied and last_seq > doc.seq:
-                cursor.awaited = Awaited(doc.epoch, last_seq, oldest)
+                cursor.wait_for(doc.epoch, last_seq, oldest)
                 if self.on_behind is not None:
                     self.on_behind(document)
         return self._advance(subscriber, doc, cursor, now, answer=True)
@@ -315,7 +315,7 @@ class Hub:
         seq = self._documents[document].seq if document in self._documents else None
         for client in self._followers.get(document, ()):
             cursor = self._clients[client].cursors[document]
-            if cursor.position == seq:
+            if cursor.position == seq and not cursor.unanswered:
                 continue
             if client in self._later and not cursor.looking and not cursor.everything:
                 continue
@@ -365,7 +365,7 @@ class Hub:
                 doc.release()
             elif doc.has_collected and now >= doc.due:
                 doc.offer(now)
-            if cursor.position == doc.seq:
+            if cursor.position == doc.seq and not cursor.unanswered:
                 continue
             if cursor.awaited is not None and cursor.is_waiting(doc):
                 continue
@@ -387,7 +387,7 @@ class Hub:
     ) -> list[FromServer]:
         sent: list[FromServer] = []
         active = cursor.looking or cursor.everything
-        if active or cursor.position is None:
+        if active or cursor.position is None or cursor.unanswered:
             sent = self._advance(subscriber, doc, cursor, now)
         elif (status := cursor.status_update(doc, now)) is not None:
             sent = [status]
@@ -517,7 +517,7 @@ class Hub:
 
 
 def _no_document(document: str) -> Problem:
-    text = f"Document {document!r} not doc."
+    text = f"Document {document!r} not found."
     return Problem(code="not_found", message=text, document=document)
 
 
