@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.commands.screen import Screen, describe_call
-from fairlead.commands.terminal import Style, plain
+from fairlead.commands.console.screen import Screen, describe_call
+from fairlead.commands.console.terminal import Style, plain
 from fairlead.wire.decode import decode_object
 
 

@@ -20,8 +20,8 @@ from fairlead.errors import OptionError
 from fairlead.host.options.options import Options
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.access.names import NAME_CHARACTERS, plain_name
-from fairlead.server.access.proxies import TrustedProxies
-from fairlead.server.access.public_url import PublicUrl
+from fairlead.server.access.requests.proxies import TrustedProxies
+from fairlead.server.access.requests.public_url import PublicUrl
 from fairlead.server.access.throttle import MOST_PEERS, Throttle, peer_key
 from fairlead.server.limits import Limits
 from fairlead.server.service import Address, open_service

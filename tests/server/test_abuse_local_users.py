@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from fairlead.server.access.codes import UNKNOWABLE, Codes
-from fairlead.server.access.peers import user_of
+from fairlead.server.access.requests.peers import user_of
 from fairlead.server.limits import Limits
 from tests.server.conftest import Served
 

@@ -28,7 +28,7 @@ from fairlead.permissions.rules.settings import read_settings
 from fairlead.permissions.shell.grammar import read_line
 from fairlead.permissions.shell.rules import matches_text
 from fairlead.server.access.names import plain_name
-from fairlead.server.access.proxies import TrustedProxies
+from fairlead.server.access.requests.proxies import TrustedProxies
 from fairlead.server.http.mentions import mentioned
 from fairlead.server.http.raw_log import kind_of
 from fairlead.server.http.search.file_search import fit

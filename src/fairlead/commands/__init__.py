@@ -1,1 +1,1 @@
-"""The `fairlead` terminal command: one file per subcommand; `main` selects one."""
+"""The `fairlead` terminal command: one file per subcommand; `main` selects one, `console` talks to the user."""

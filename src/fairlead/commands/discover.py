@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from fairlead.commands.terminal import Style
+from fairlead.commands.console.terminal import Style
 from fairlead.errors import UsageError
 from fairlead.host import client, controls
 from fairlead.host.options import agent

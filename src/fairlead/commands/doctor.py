@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairlead.commands.agents import DEMO, demo_agent, explain_not_found
+from fairlead.commands.console.terminal import Style
 from fairlead.commands.serving.checks import default_data_folder
 from fairlead.commands.serving.profile_checks import check_profiles
 from fairlead.commands.serving.public_check import check_public_url
 from fairlead.commands.serving.settings import read_settings
-from fairlead.commands.terminal import Style
 from fairlead.errors import AgentNotFound, FairleadError, UsageError
 from fairlead.host.options import agent
 from fairlead.server.notices.channel_check import check_channels

@@ -17,9 +17,9 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from fairlead.commands.screen import Screen
+from fairlead.commands.console.screen import Screen
+from fairlead.commands.console.terminal import Style, plain
 from fairlead.commands.serving.checks import default_data_folder
-from fairlead.commands.terminal import Style, plain
 from fairlead.server.limit_book import FILE, WARN_AT, LimitBook, is_current, read_book
 from fairlead.server.protocol.lobby_rows import LimitRow
 from fairlead.transcript.reducers.notices import stopping_limit

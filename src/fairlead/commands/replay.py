@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fairlead.commands.transcript_text import print_transcript
+from fairlead.commands.console.transcript_text import print_transcript
 from fairlead.errors import UsageError
 from fairlead.transcript import Transcript
 from fairlead.transcript.recording import recorded

@@ -12,11 +12,11 @@ import asyncio
 import sys
 
 from fairlead.commands.agents import add_agent_arguments, choose
-from fairlead.commands.approval import Approval
-from fairlead.commands.keyboard import Keyboard
+from fairlead.commands.console.approval import Approval
+from fairlead.commands.console.keyboard import Keyboard
+from fairlead.commands.console.screen import Screen
+from fairlead.commands.console.terminal import Style
 from fairlead.commands.limits import LimitNotes
-from fairlead.commands.screen import Screen
-from fairlead.commands.terminal import Style
 from fairlead.commands.trust import ProjectTrust, add_trust_arguments
 from fairlead.host.client import Client
 from fairlead.host.options.options import Options

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.commands.agents import DEMO, Agent, add_env_argument, choose
+from fairlead.commands.console.terminal import Style
 from fairlead.commands.link import link_at_enter
 from fairlead.commands.opening import LaunchPage
 from fairlead.commands.serving.arguments import add_address_arguments
@@ -33,7 +34,6 @@ from fairlead.commands.serving.checks import (
 from fairlead.commands.serving.profile_checks import login_of
 from fairlead.commands.serving.settings import apply_settings, read_settings
 from fairlead.commands.serving.worker_command import run_worker, worker_count, workers_of
-from fairlead.commands.terminal import Style
 from fairlead.host.options import agent as agents
 from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options

@@ -15,9 +15,9 @@ import sys
 from typing import Any
 
 from fairlead.commands.agents import Agent
-from fairlead.commands.history import state_folder
-from fairlead.commands.keyboard import Interrupted, Keyboard
-from fairlead.commands.terminal import Style, plain
+from fairlead.commands.console.history import state_folder
+from fairlead.commands.console.keyboard import Interrupted, Keyboard
+from fairlead.commands.console.terminal import Style, plain
 from fairlead.errors import UsageError
 from fairlead.host.options.project_commands import ProjectCommands
 from fairlead.server.refusal import Refusal

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from fairlead.server.access.access_tokens import AccessTokens
-from fairlead.server.access.middleware import RequestFilter
-from fairlead.server.access.proxies import TrustedProxies
-from fairlead.server.access.public_url import PublicUrl
+from fairlead.server.access.requests.middleware import RequestFilter
+from fairlead.server.access.requests.proxies import TrustedProxies
+from fairlead.server.access.requests.public_url import PublicUrl
 from fairlead.server.http.routes import Handler
 from fairlead.server.http.routes import Route as ApiRoute
 from fairlead.server.http.static import StaticFiles

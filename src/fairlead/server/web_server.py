@@ -17,11 +17,11 @@ from starlette.types import ASGIApp
 
 from fairlead.errors import OptionError
 from fairlead.server.access.access_tokens import AccessTokens
-from fairlead.server.access.proxies import TrustedProxies
-from fairlead.server.access.public_url import PublicUrl
-from fairlead.server.access.request_checks import allowed_authorities
+from fairlead.server.access.requests.proxies import TrustedProxies
+from fairlead.server.access.requests.public_url import PublicUrl
+from fairlead.server.access.requests.request_checks import allowed_authorities
 from fairlead.server.app import GuardedRoutes, SocketHandler, build
-from fairlead.server.http.reach import Reach, reach_of
+from fairlead.server.http.devices.reach import Reach, reach_of
 from fairlead.server.http.static import StaticFiles
 from fairlead.server.limits import Limits
 from fairlead.server.listeners import LOOPBACK, listen

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from fairlead.commands.console.terminal import Style
 from fairlead.commands.fleet.fleet_check import check_fleet
 from fairlead.commands.fleet.inviting import invite
 from fairlead.commands.fleet.needed import default_gateway_folder, need_fleet_packages
-from fairlead.commands.terminal import Style
 from fairlead.fleet.enrolment.control_channel import ask_gateway
 
 __all__ = ["add_arguments", "run"]

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from fairlead.commands.console.terminal import Style
 from fairlead.commands.fleet.needed import default_gateway_folder, need_fleet_packages
 from fairlead.commands.serve import address_of_arguments
 from fairlead.commands.serving.arguments import add_address_arguments
 from fairlead.commands.serving.checks import check_data_folder, check_tls, port_number
-from fairlead.commands.terminal import Style
 from fairlead.errors import UsageError
 from fairlead.server import event_loop
 from fairlead.server.access.owner_channel import owner_channel

@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 import ssl
 
+from fairlead.commands.console.terminal import Style
 from fairlead.commands.fleet.given_bus import BusMembership, store_membership
 from fairlead.commands.serving.checks import check_data_folder
-from fairlead.commands.terminal import Style
 from fairlead.errors import UsageError
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.enrolment.enrolling import BusAccess

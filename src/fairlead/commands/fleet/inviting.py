@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fairlead.commands.terminal import Style
+from fairlead.commands.console.terminal import Style
 from fairlead.fleet.enrolment.control_channel import ask_gateway
 
 __all__ = ["invite"]

@@ -15,9 +15,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from fairlead.commands import serve
+from fairlead.commands.console.terminal import Style
 from fairlead.commands.fleet.needed import need_fleet_packages
 from fairlead.commands.serving.checks import check_data_folder, check_root, default_data_folder
-from fairlead.commands.terminal import Style
 from fairlead.errors import UsageError
 from fairlead.server.access.roles import ROLES
 from fairlead.server.service import Service

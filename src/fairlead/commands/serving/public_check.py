@@ -21,7 +21,7 @@ from msgspec import Struct
 from fairlead.errors import FairleadError
 from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.probe import PROBE_PATH, ProbeAnswer, ask, prove
-from fairlead.server.access.public_url import PublicUrl
+from fairlead.server.access.requests.public_url import PublicUrl
 
 __all__ = ["check_public_url"]
 

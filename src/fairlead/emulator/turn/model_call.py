@@ -17,8 +17,8 @@ from fairlead.emulator.script.player import Played, Wait
 from fairlead.emulator.state.conversation import Conversation
 from fairlead.emulator.state.cost import LONG, TurnUse, plan_model, resolve_model
 from fairlead.emulator.state.scheduler import Interrupted
+from fairlead.emulator.tools.tool_inputs import check_input
 from fairlead.emulator.turn.parts import TurnParts
-from fairlead.emulator.turn.tool_inputs import check_input
 from fairlead.model_api.replies import Failure, Reply, stream_events, whole_message
 
 __all__ = ["ModelCall", "ReceivedReply", "report_requesting"]

@@ -15,11 +15,11 @@ from fairlead.emulator.state.profile import Profile
 from fairlead.emulator.state.scheduler import Interrupted
 from fairlead.emulator.tools.outcome import Outcome, failed, unusable
 from fairlead.emulator.tools.runner import CHECKED
+from fairlead.emulator.tools.tool_inputs import check_input
 from fairlead.emulator.turn.ending import TurnFigures
 from fairlead.emulator.turn.hook_calls import HookReport
 from fairlead.emulator.turn.parts import TurnParts
 from fairlead.emulator.turn.permissions import USER_REJECTED, Ruling
-from fairlead.emulator.turn.tool_inputs import check_input
 from fairlead.emulator.turn.use import QUICK, Use
 from fairlead.emulator.turn.verdict import Meta, Verdict
 from fairlead.permissions.model.scopes import Behavior

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from fairlead.errors import UsageError
 from fairlead.fleet.enrolment.enrolling import INVITATION_S, Enrolment
-from fairlead.server.access.peer import address_of
+from fairlead.server.access.requests.peer import address_of
 from fairlead.server.access.throttle import Throttle
 from fairlead.server.http.bodies import json_answer, read_body
 from fairlead.server.http.routes import Parameter, Route

@@ -10,7 +10,7 @@ import hmac
 from urllib.parse import urlsplit
 
 from fairlead.errors import UsageError
-from fairlead.server.access.public_url import PublicUrl
+from fairlead.server.access.requests.public_url import PublicUrl
 
 __all__ = ["check_secure", "join_link", "join_number", "parse_join_link"]
 

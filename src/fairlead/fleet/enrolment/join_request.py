@@ -13,7 +13,7 @@ from typing import Any
 
 from fairlead.errors import UsageError
 from fairlead.fleet.enrolment.join_link import join_number
-from fairlead.server.access.public_url import PublicUrl
+from fairlead.server.access.requests.public_url import PublicUrl
 
 __all__ = ["join_fleet"]
 

@@ -44,10 +44,10 @@ from fairlead.fleet.gateway.terminals import FleetTerminals
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.background import run_until_closed
 from fairlead.server.bridge.bridge import Bridge
-from fairlead.server.http.device_routes import DeviceRoutes
-from fairlead.server.http.pair_routes import PairRoutes
-from fairlead.server.http.probe_routes import ProbeRoutes
-from fairlead.server.http.reach import Reach
+from fairlead.server.http.devices.device_routes import DeviceRoutes
+from fairlead.server.http.devices.pair_routes import PairRoutes
+from fairlead.server.http.devices.probe_routes import ProbeRoutes
+from fairlead.server.http.devices.reach import Reach
 from fairlead.server.http.routes import Route
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits

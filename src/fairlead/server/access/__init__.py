@@ -1,1 +1,1 @@
-"""Which clients may use the server: pairing codes, devices, roles, and checks on every request."""
+"""Which clients may use the server: pairing codes, devices, roles, and (in `requests`) checks on every request."""

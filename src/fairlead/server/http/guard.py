@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from fairlead.errors import FairleadError
 from fairlead.server.access.devices import DeviceRegistry
-from fairlead.server.access.peer import address_of, note_known
+from fairlead.server.access.requests.peer import address_of, note_known
 from fairlead.server.access.roles import require
 from fairlead.server.http.bodies import json_answer
 from fairlead.server.http.routes import Handler, Route

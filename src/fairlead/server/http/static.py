@@ -20,8 +20,8 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from fairlead.server.access.headers import DIAGRAM_HEADERS
-from fairlead.server.access.public_url import base_path_of
+from fairlead.server.access.requests.headers import DIAGRAM_HEADERS
+from fairlead.server.access.requests.public_url import base_path_of
 from fairlead.server.http.app_files import page_below, worker_below
 
 __all__ = ["WEB_FOLDER", "StaticFiles", "is_built"]

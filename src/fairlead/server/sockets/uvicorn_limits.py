@@ -17,7 +17,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from websockets.frames import Frame
 
-from fairlead.server.access.peer import KNOWN
+from fairlead.server.access.requests.peer import KNOWN
 from fairlead.server.access.throttle import peer_key
 from fairlead.server.limits import Limits
 from fairlead.server.sockets.counting_transport import CountingTransport

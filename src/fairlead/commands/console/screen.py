@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from fairlead.commands.terminal import Style, plain
+from fairlead.commands.console.terminal import Style, plain
 from fairlead.wire.blocks import TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from fairlead.wire.decode import AnyMessage
 from fairlead.wire.events import Assistant, Malformed, Result, StreamEvent, Unknown, User

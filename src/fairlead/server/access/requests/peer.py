@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.types import Scope
 
-from fairlead.server.access.peers import user_of
-from fairlead.server.access.proxies import TrustedProxies
+from fairlead.server.access.requests.peers import user_of
+from fairlead.server.access.requests.proxies import TrustedProxies
 
 __all__ = ["KNOWN", "PEER", "address_of", "behind_proxy", "local_user_of", "note_known"]
 

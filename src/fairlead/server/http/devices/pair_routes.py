@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.server.access.devices import DeviceRegistry, PendingPairing
-from fairlead.server.access.peer import address_of, local_user_of
+from fairlead.server.access.requests.peer import address_of, local_user_of
 from fairlead.server.http.bodies import json_answer, read_body
 from fairlead.server.http.routes import Parameter, Route
 from fairlead.server.limits import Limits

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.http.bodies import json_answer, read_body
-from fairlead.server.http.reach import Reach
+from fairlead.server.http.devices.reach import Reach
 from fairlead.server.http.routes import Parameter, Route
 from fairlead.server.refusal import Refusal
 

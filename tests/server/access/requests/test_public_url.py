@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.errors import OptionError
-from fairlead.server.access.public_url import PublicUrl, base_path_of, below_path
+from fairlead.server.access.requests.public_url import PublicUrl, base_path_of, below_path
 
 NAME = "https://agents.example.org"
 

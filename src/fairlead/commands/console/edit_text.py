@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlead.commands.terminal import Style, plain
+from fairlead.commands.console.terminal import Style, plain
 
 __all__ = ["edit_lines"]
 

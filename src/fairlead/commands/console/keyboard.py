@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.commands.history import History
+from fairlead.commands.console.history import History
 
 __all__ = ["GUARD_S", "Interrupted", "Keyboard"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.commands.screen import describe_call
-from fairlead.commands.terminal import Style, plain
+from fairlead.commands.console.screen import describe_call
+from fairlead.commands.console.terminal import Style, plain
 from fairlead.transcript import Transcript
 from fairlead.transcript.state.model import (
     CommandItem,

@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 from fairlead.host.options.options import Options
-from fairlead.server.http.reach import reach_of
+from fairlead.server.http.devices.reach import reach_of
 from fairlead.server.service import Address, open_service
 from tests.server.conftest import Served
 

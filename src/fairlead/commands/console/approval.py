@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from fairlead.commands.edit_text import edit_lines
-from fairlead.commands.form import Field, Misfit, fields_of
-from fairlead.commands.keyboard import Interrupted, Keyboard
-from fairlead.commands.screen import Screen
-from fairlead.commands.terminal import Style, plain
+from fairlead.commands.console.edit_text import edit_lines
+from fairlead.commands.console.form import Field, Misfit, fields_of
+from fairlead.commands.console.keyboard import Interrupted, Keyboard
+from fairlead.commands.console.screen import Screen
+from fairlead.commands.console.terminal import Style, plain
 from fairlead.host.requests.decisions import Allow, Decision, Deny, PermissionRequest
 from fairlead.host.requests.elicitations import Accept, Cancel, Decline, ElicitationRequest
 from fairlead.host.requests.plans import Approve, PlanReply, PlanRequest, Reject

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from starlette.types import Scope
 
-from fairlead.server.access.request_checks import Refusal
+from fairlead.server.access.requests.request_checks import Refusal
 
 __all__ = ["check_request"]
 

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.server.access.device_keys import DeviceKeys
-from fairlead.server.access.peer import PEER, address_of
 from fairlead.server.access.probe import PROBE_PATH, Probe, ProbeAnswer, is_genuine, prove
+from fairlead.server.access.requests.peer import PEER, address_of
 from fairlead.server.http.bodies import json_answer, read_body
 from fairlead.server.http.routes import Route
 from fairlead.server.limits import Limits

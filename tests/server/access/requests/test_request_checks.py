@@ -6,7 +6,11 @@ import pytest
 
 from fairlead.errors import OptionError
 from fairlead.server.access.codes import Codes, hash_token
-from fairlead.server.access.request_checks import allowed_authorities, check_host, check_origin
+from fairlead.server.access.requests.request_checks import (
+    allowed_authorities,
+    check_host,
+    check_origin,
+)
 from fairlead.server.access.throttle import Throttle
 from fairlead.server.limits import Limits
 from fairlead.server.service import Address

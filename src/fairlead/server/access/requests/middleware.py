@@ -13,12 +13,12 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairlead.server.access.headers import SECURITY_HEADERS
-from fairlead.server.access.peer import behind_proxy
-from fairlead.server.access.proxies import TrustedProxies
-from fairlead.server.access.public_url import PublicUrl, below_path
-from fairlead.server.access.request_checks import Refusal, check_host, check_origin
-from fairlead.server.access.request_oddities import check_request
+from fairlead.server.access.requests.headers import SECURITY_HEADERS
+from fairlead.server.access.requests.peer import behind_proxy
+from fairlead.server.access.requests.proxies import TrustedProxies
+from fairlead.server.access.requests.public_url import PublicUrl, below_path
+from fairlead.server.access.requests.request_checks import Refusal, check_host, check_origin
+from fairlead.server.access.requests.request_oddities import check_request
 from fairlead.server.limits import Limits
 
 __all__ = ["RequestFilter"]

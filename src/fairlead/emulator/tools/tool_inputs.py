@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from fairlead.emulator.state.profile import Profile
 from fairlead.emulator.tools.outcome import Outcome
-from fairlead.emulator.turn.question_inputs import check_questions
+from fairlead.emulator.tools.question_inputs import check_questions
 
 __all__ = ["check_input"]
 

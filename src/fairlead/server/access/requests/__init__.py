@@ -1,0 +1,1 @@
+"""The checks on every request before any other code runs: its sender, its proxies, its address and its headers."""

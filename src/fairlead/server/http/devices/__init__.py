@@ -1,0 +1,1 @@
+"""HTTP routes about devices: pairing, names, revocation, and the addresses at which a phone connects."""
