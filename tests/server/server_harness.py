@@ -26,7 +26,7 @@ from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.devices import Device
 from tests.launching import python_launcher
-from tests.server.hub_clients import HubClient
+from tests.server.hub.hub_clients import HubClient
 from tests.waiting import until
 
 AGENT = Path(__file__).with_name("agent.py")

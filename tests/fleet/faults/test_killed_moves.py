@@ -23,7 +23,7 @@ from tests.faults.fault_harness import read_log
 from tests.fleet.faults.fleet_processes import FleetProcesses, fleet_processes
 from tests.fleet.fleet_harness import text_of
 from tests.fleet.moving import repository
-from tests.fleet.story import post
+from tests.fleet.stories.story import post
 from tests.matrix import WHOLE, share
 from tests.server.conftest import Client
 

@@ -28,8 +28,8 @@ from fairlead.fleet.protocol.envelopes import (
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from tests.matrix import examples
-from tests.server.hub_clients import HubClient
-from tests.server.plain_document import PlainDocument
+from tests.server.hub.hub_clients import HubClient
+from tests.server.hub.plain_document import PlainDocument
 
 DOCUMENT, CLIENT = "paper", "bus:paper"
 SMALL = Limits(

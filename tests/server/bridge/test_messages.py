@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.bridge_scenes import (
+from tests.server.bridge.bridge_scenes import (
     FORM,
     QUESTIONS,
     arguments,

@@ -12,8 +12,8 @@ from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Changes, Page, Problem, Released, Snapshot, Window
 from fairlead.transcript.state.changes import Add, Append, Change, Replace, Set, apply
-from tests.server.hub_clients import HubClient
-from tests.server.plain_document import PlainDocument
+from tests.server.hub.hub_clients import HubClient
+from tests.server.hub.plain_document import PlainDocument
 
 DOCUMENT = "paper"
 

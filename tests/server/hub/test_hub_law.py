@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from tests.matrix import examples
-from tests.server.hub_clients import HubClient
-from tests.server.plain_document import PlainDocument
+from tests.server.hub.hub_clients import HubClient
+from tests.server.hub.plain_document import PlainDocument
 
 DOCUMENT = "paper"
 SMALL = Limits(

@@ -8,7 +8,7 @@ from fairlead.server.hub.hub import Hub
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Changes, FromServer, Snapshot
 from fairlead.transcript.state.changes import Add, Append, Set
-from tests.server.plain_document import PlainDocument
+from tests.server.hub.plain_document import PlainDocument
 
 LIST, TALK = "list", "talk"
 

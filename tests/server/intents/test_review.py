@@ -10,7 +10,7 @@ from typing import Any
 from fairlead.server.limits import Limits
 from tests.git.repositories import new_repository
 from tests.server.conftest import Served, serving
-from tests.server.review_client import ReviewClient, review_client
+from tests.server.review.review_client import ReviewClient, review_client
 
 FILES = {"src/app.py": "".join(f"line {n}\n" for n in range(1, 41)), "README.md": "hello\n"}
 

@@ -16,7 +16,7 @@ import pytest
 from fairlead.server.limits import Limits
 from fairlead.server.redaction import Redacting
 from fairlead.server.schedules.rules.schedule import Schedule
-from tests.server.bridge_scenes import bridge, started
+from tests.server.bridge.bridge_scenes import bridge, started
 from tests.server.conftest import Served, serving
 from tests.waiting import until
 

@@ -13,7 +13,7 @@ from fairlead.server.session.journal import LARGE_BYTES, Journal
 from fairlead.transcript.reduce import Fed
 from fairlead.wire.decode import decode
 from fairlead.wire.inputs import Request
-from tests.server.gated_store import Gate
+from tests.server.session.gated_store import Gate
 
 SLOW = 0.01
 """Appends a second: once the burst is used up, no turn comes within a test."""

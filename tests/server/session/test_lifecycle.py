@@ -19,8 +19,8 @@ from fairlead.server.session.lifecycle import (
 )
 from fairlead.server.session.live_session import LiveSession
 from tests.launching import python_launcher
-from tests.server.gated_store import Gate
 from tests.server.server_harness import AGENT, QUICK
+from tests.server.session.gated_store import Gate
 
 ALL = list(product(State, Event))
 

@@ -33,8 +33,8 @@ from fairlead.wire.inputs import Prompt
 from tests.encodings import counted_encodings
 from tests.host.children import CHUNK_BYTES, is_full
 from tests.host.conftest import Rude, rude
-from tests.server.gated_store import Gate
 from tests.server.server_harness import ServerHarness
+from tests.server.session.gated_store import Gate
 from tests.waiting import until
 
 __all__ = ["rude"]

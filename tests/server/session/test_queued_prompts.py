@@ -21,8 +21,8 @@ from fairlead.store.tables.intents import IntentOutcome
 from fairlead.wire.blocks import TextBlock
 from fairlead.wire.inputs import Prompt
 from tests.launching import python_launcher
-from tests.server.gated_store import Gate
 from tests.server.server_harness import AGENT, QUICK
+from tests.server.session.gated_store import Gate
 from tests.waiting import until
 
 WAIT = json.dumps([{"wait": 1}])

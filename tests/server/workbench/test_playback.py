@@ -15,7 +15,7 @@ from fairlead.transcript.snapshot import Snapshot
 from fairlead.transcript.state.changes import apply
 from fairlead.transcript.transcript import Transcript
 from tests.server.conftest import Served
-from tests.server.importing import RECORDINGS, imported
+from tests.server.http.export.importing import RECORDINGS, imported
 
 NAMES = sorted(path.name for path in RECORDINGS.glob("*.ndjson"))[::12]
 

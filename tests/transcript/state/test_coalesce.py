@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairlead.transcript.state.changes import Add, Append, Change, Remove, Set, apply
 from fairlead.transcript.state.coalesce import coalesce
-from tests.server.plain_document import PlainDocument
+from tests.server.hub.plain_document import PlainDocument
 
 
 @given(st.integers(0, 2**32), st.integers(0, 6))

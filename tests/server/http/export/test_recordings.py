@@ -12,7 +12,7 @@ from fairlead.server.http.export import html_export
 from fairlead.server.http.export.html_export import PAGE
 from fairlead.server.limits import Limits
 from tests.server.conftest import Served
-from tests.server.importing import RECORDINGS, imported
+from tests.server.http.export.importing import RECORDINGS, imported
 
 
 async def test_B79_a_recording_becomes_a_session_that_can_only_be_read(served: Served) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.fleet.fleet_harness import text_of
-from tests.fleet.nat_story import NatStory, Phone, allowed, asking, nat_story
-from tests.fleet.nat_story_in_chromium import in_chromium
+from tests.fleet.stories.nat_story import NatStory, Phone, allowed, asking, nat_story
+from tests.fleet.stories.nat_story_in_chromium import in_chromium
 
 
 def decision(session: str, row: dict[str, Any]) -> dict[str, Any]:

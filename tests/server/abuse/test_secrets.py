@@ -24,7 +24,7 @@ from tests.server.dumping_agent import dumped, dumper
 from tests.server.server_harness import ServerHarness
 from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 CANARIES = {
     "a token that was guessed": "canary-Guess-" + "g" * 30,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.server.conftest import Served
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "server.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "server.md"
 
 ASK = [{"ask": {"id": "ask-1", "tool": "Bash", "input": {"command": "make"}}}, {"wait": 1}]
 

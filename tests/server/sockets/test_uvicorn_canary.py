@@ -19,7 +19,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 import fairlead.server
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 SERVER = Path(fairlead.server.__path__[0])
 USED = {
     "sockets/uvicorn_limits.py": (H11Protocol, WebSocketsSansIOProtocol),

@@ -72,7 +72,7 @@ async def test_R11_of_two_keys_with_one_name_the_one_that_runs_is_shown(tmp_path
     odd = tmp_path / "line.txt"
     odd.write_text(TWICE)
     agent = tmp_path / "claude-twice"
-    inner = Path(__file__).with_name("agent.py")
+    inner = Path(__file__).parents[1] / "agent.py"
     # The line comes when the first prompt does: after the handshake.
     agent.write_text(
         "#!/usr/bin/env python3\n"

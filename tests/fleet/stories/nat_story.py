@@ -16,8 +16,8 @@ import websockets
 from fairlead.fleet.bus.certificates import ensure_certificates
 from fairlead.transcript.state.changes import apply
 from tests.faults.fault_harness import read_log, scripted_agent
-from tests.fleet.networks import GATEWAY_NAME, HOMES, Networks, networks
-from tests.fleet.story import Program, Story, documented
+from tests.fleet.stories.networks import GATEWAY_NAME, HOMES, Networks, networks
+from tests.fleet.stories.story import Program, Story, documented
 from tests.server.conftest import Client
 from tests.waiting import until
 

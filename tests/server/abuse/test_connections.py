@@ -30,7 +30,7 @@ from tests.server.conftest import Served
 from tests.server.raw_requests import PATIENCE_S, ask, status_of
 from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 SCRIPT = max((WEB_FOLDER / "assets").glob("*.js"), key=lambda file: file.stat().st_size).name
 """The largest file that the server serves without a token."""

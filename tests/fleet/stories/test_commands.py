@@ -14,7 +14,7 @@ from fairlead.commands.fleet.given_bus import ACCOUNTS_FILE
 from fairlead.fleet.bus.certificates import ensure_certificates
 from fairlead.fleet.bus.nats_server import free_port
 from fairlead.fleet.bus.server_binary import find_server
-from tests.fleet.story import SOON_S, Story, documented
+from tests.fleet.stories.story import SOON_S, Story, documented
 
 
 @pytest.fixture

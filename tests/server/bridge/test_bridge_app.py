@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.server.bridge_scenes import QUESTIONS, ask, bridge, elicit, prompts, told, used
+from tests.server.bridge.bridge_scenes import QUESTIONS, ask, bridge, elicit, prompts, told, used
 from tests.server.conftest import Client, Served
 
 Message = dict[str, Any]

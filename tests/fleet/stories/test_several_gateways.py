@@ -15,7 +15,7 @@ from fairlead.commands.fleet.given_bus import ACCOUNTS_FILE
 from fairlead.fleet.bus.certificates import ensure_certificates
 from fairlead.fleet.bus.nats_server import free_port
 from fairlead.fleet.bus.server_binary import find_server
-from tests.fleet.story import SOON_S, Story, documented, listed, opened, post, status
+from tests.fleet.stories.story import SOON_S, Story, documented, listed, opened, post, status
 
 SECTION = "A team with several gateways"
 REVOKED_S = 1.0

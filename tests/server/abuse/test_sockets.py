@@ -306,7 +306,7 @@ async def test_R14_an_answer_nested_without_end_leaves_the_bridge_open(served: S
 
 def test_R14_both_endpoints_are_served_by_the_same_connections() -> None:
     """Neither has a reading loop of its own, in which a limit could be forgotten."""
-    folder = Path(__file__).parents[2] / "src/fairlead/server"
+    folder = Path(__file__).parents[3] / "src/fairlead/server"
     for name in ("sockets/sockets.py", "bridge/bridge.py"):
         source = (folder / name).read_text()
         assert "self._connections.serve(" in source

@@ -30,7 +30,7 @@ from tests.server.conftest import Served
 from tests.server.raw_requests import ask, status_of, upgrade
 from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NOBODY = 65_534
 
 # T-38: another user of this machine with forged headers

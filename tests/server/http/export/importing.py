@@ -10,7 +10,7 @@ from tests.server.conftest import Served
 
 __all__ = ["RECORDINGS", "imported"]
 
-RECORDINGS = Path(__file__).parents[1] / "recordings" / "2.1.325"
+RECORDINGS = Path(__file__).parents[3] / "recordings" / "2.1.325"
 
 
 async def imported(

@@ -21,7 +21,7 @@ from fairlead.fleet.bus.nats_server import free_port
 
 __all__ = ["SOON_S", "Program", "Story", "documented", "listed", "opened", "post", "status"]
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "fleet.md"
+PAGE = Path(__file__).parents[3] / "docs" / "fleet.md"
 SOON_S = 60.0
 
 

@@ -30,7 +30,7 @@ from tests.server.conftest import Served, serving
 from tests.server.raw_requests import RawSocket, ask, status_of, upgrade
 from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def routes(served: Served) -> list[tuple[str, str, str]]:

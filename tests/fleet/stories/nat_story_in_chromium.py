@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.async_api import Page, async_playwright, expect
 
 from tests.e2e.browser.chromium import ARGUMENTS, HOW, find
-from tests.fleet.nat_story import BASE, NatStory, Phone, allowed, asking
+from tests.fleet.stories.nat_story import BASE, NatStory, Phone, allowed, asking
 from tests.launching import executable
 
 CUT_S = 60.0

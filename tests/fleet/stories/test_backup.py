@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.errors import UsageError
 from fairlead.fleet.enrolment.gateway_backup import restore
-from tests.fleet.story import Story, listed, opened, post, status
+from tests.fleet.stories.story import Story, listed, opened, post, status
 
 
 @pytest.fixture
