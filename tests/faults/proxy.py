@@ -35,7 +35,7 @@ class ConnectionFaults:
     slice_bytes: int = 0
     """Pieces are cut into this size; 0 leaves them whole."""
     end_after: int | None = None
-    """Bytes towards the client, after which the end comes."""
+    """Bytes toward the client, after which the end comes."""
     end: str = "reset"
     """reset, close, blackhole, or half_close."""
     silence_s: float = 1.5

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.host.mcp.endpoint import ACKNOWLEDGEMENT
+from fairlead.host.mcp.endpoint import ACKNOWLEDGMENT
 from fairlead.host.mcp.server import Server
 from fairlead.host.mcp.tools import tool
 
@@ -69,7 +69,7 @@ async def test_our_answers_have_the_shape_that_the_real_cli_accepted(
         expected = accepted.get(line["msg"]["request_id"])
         if "method" not in message or "id" not in message:
             assert actual is None
-            assert expected is None or expected["result"] == ACKNOWLEDGEMENT["result"]
+            assert expected is None or expected["result"] == ACKNOWLEDGMENT["result"]
         elif expected is not None:
             compare(message, actual, expected)
             compared += 1

@@ -58,7 +58,7 @@ def engine(script: str, version: str = "2.1.325", *flags: str, **environment: st
         new_id=lambda: f"id-{next(numbers)}",
         now=lambda: float(next(seconds)),
         spending=Spending(profile),
-        tools=profile.catalogue.tools,
+        tools=profile.catalog.tools,
     )
     path_context = PathContext(cwd="/project", home="/home", family=family_of(version))
     return Engine(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.emulator.state.catalogue import NEW, OLD, Catalogue
+from fairlead.emulator.state.catalog import NEW, OLD, Catalog
 from fairlead.emulator.state.descriptions import AGENTS, COMMANDS
 
 
-@pytest.mark.parametrize("catalogue", [OLD, NEW], ids=["2.1.38", "2.1.325"])
-def test_every_name_of_a_catalogue_is_described(catalogue: Catalogue) -> None:
-    assert set(catalogue.slash_commands) <= set(COMMANDS)
-    assert set(catalogue.agents) <= set(AGENTS)
+@pytest.mark.parametrize("catalog", [OLD, NEW], ids=["2.1.38", "2.1.325"])
+def test_every_name_of_a_catalog_is_described(catalog: Catalog) -> None:
+    assert set(catalog.slash_commands) <= set(COMMANDS)
+    assert set(catalog.agents) <= set(AGENTS)
 
 
 def test_nothing_is_described_that_no_version_has() -> None:

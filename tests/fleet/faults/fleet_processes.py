@@ -24,9 +24,9 @@ from fairlead.commands.fleet.given_bus import BusMembership, store_membership
 from fairlead.fleet.bus.nats_server import free_port
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.bus.server_config import Members
-from fairlead.fleet.enrolment.enrolling import BusAccess
-from fairlead.fleet.enrolment.membership import Membership, store
-from fairlead.fleet.enrolment.roster import (
+from fairlead.fleet.enrollment.enrolling import BusAccess
+from fairlead.fleet.enrollment.membership import Membership, store
+from fairlead.fleet.enrollment.roster import (
     EnrolledGateway,
     EnrolledNode,
     Roster,

@@ -88,9 +88,9 @@ class Gateway:
 
     def beat(self) -> None:
         """What the beat of the node causes after its period of grace."""
-        place = self.world.hub.position(DOCUMENT)
-        assert place is not None
-        if self.copy.is_behind(*place):
+        position = self.world.hub.position(DOCUMENT)
+        assert position is not None
+        if self.copy.is_behind(*position):
             self.open()
 
     def check(self) -> None:

@@ -11,9 +11,10 @@ from fairlead.fleet.protocol.envelopes import (
     Answer,
     Beat,
     DoAsk,
+    FollowAnswer,
     Frame,
     OpenAsk,
-    Place,
+    Position,
     UnreadableEnvelope,
     decode,
     decode_body,
@@ -50,13 +51,19 @@ def test_an_intent_is_passed_on_as_the_client_sent_it() -> None:
 def test_N13_unknown_fields_are_ignored_and_missing_ones_have_defaults() -> None:
     newer = {"v": 7, "incarnation": "i", "mood": "good", "lobby": ["lobby", "e", 4]}
     beat = decode(json.dumps(newer).encode(), Beat)
-    assert (beat.v, beat.incarnation, beat.lobby) == (7, "i", Place("lobby", "e", 4))
+    assert (beat.v, beat.incarnation, beat.lobby) == (7, "i", Position("lobby", "e", 4))
     assert (beat.changed, beat.store) == ((), "ok")
+
+
+def test_N38_positions_are_named_as_in_earlier_versions() -> None:
+    answer = FollowAnswer(positions=(Position("s", "e", 3),))
+    assert json.loads(encode(answer))["places"] == [["s", "e", 3]]
+    assert decode(b'{"places":[["s","e",3]]}', FollowAnswer).positions == answer.positions
 
 
 def test_a_list_that_a_newer_version_made_longer_can_be_read() -> None:
     newer = {"incarnation": "i", "changed": [["s", "e", 4, "more"]]}
-    assert decode(json.dumps(newer).encode(), Beat).changed == (Place("s", "e", 4),)
+    assert decode(json.dumps(newer).encode(), Beat).changed == (Position("s", "e", 4),)
 
 
 @pytest.mark.parametrize("payload", [b"", b"{", b"[]", b'{"document":1}', b"[" * 100_000])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.errors import UsageError
-from fairlead.fleet.enrolment.gateway_backup import restore
+from fairlead.fleet.enrollment.gateway_backup import restore
 from tests.fleet.stories.story import Story, listed, opened, post, status
 
 

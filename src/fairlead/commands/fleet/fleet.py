@@ -13,7 +13,7 @@ from fairlead.commands.console.terminal import Style
 from fairlead.commands.fleet.fleet_check import check_fleet
 from fairlead.commands.fleet.inviting import invite
 from fairlead.commands.fleet.needed import default_gateway_folder, need_fleet_packages
-from fairlead.fleet.enrolment.control_channel import ask_gateway
+from fairlead.fleet.enrollment.control_channel import ask_gateway
 
 __all__ = ["add_arguments", "run"]
 
@@ -102,7 +102,7 @@ def _back_up(arguments: argparse.Namespace) -> int:
 
 
 def _restore(arguments: argparse.Namespace) -> int:
-    from fairlead.fleet.enrolment.gateway_backup import restore
+    from fairlead.fleet.enrollment.gateway_backup import restore
 
     count = restore(arguments.file, arguments.data)
     print(f"{arguments.data} has {count} files of the gateway. Start it with `fairlead gateway`.")

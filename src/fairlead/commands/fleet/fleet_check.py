@@ -11,9 +11,9 @@ from fairlead.fleet.bus.bus import BusError
 from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.bus.server_binary import find_server, version_of
-from fairlead.fleet.enrolment.control_channel import ask_gateway
-from fairlead.fleet.enrolment.gateway_backup import last_backup
-from fairlead.fleet.enrolment.membership import FILE, node_key, read_membership
+from fairlead.fleet.enrollment.control_channel import ask_gateway
+from fairlead.fleet.enrollment.gateway_backup import last_backup
+from fairlead.fleet.enrollment.membership import FILE, node_key, read_membership
 
 __all__ = ["check_fleet"]
 

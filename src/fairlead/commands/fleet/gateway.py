@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from fairlead.commands.fleet.given_bus import GivenBus
     from fairlead.commands.fleet.own_bus import BusSettings, OwnBus
     from fairlead.fleet.bus.bus import Bus
-    from fairlead.fleet.enrolment.enrolling import Enrolment
-    from fairlead.fleet.enrolment.shared_roster import SharedRoster
+    from fairlead.fleet.enrollment.enrolling import Enrollment
+    from fairlead.fleet.enrollment.shared_roster import SharedRoster
     from fairlead.fleet.gateway.gateway import Gateway
     from fairlead.server.web_server import Address
 
@@ -153,10 +153,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _serve(arguments: argparse.Namespace, address: Address) -> int:
     from fairlead.fleet.bus.storage_check import storage_ready
-    from fairlead.fleet.enrolment.control_channel import control_channel
-    from fairlead.fleet.enrolment.enrolment_routes import EnrolmentRoutes
-    from fairlead.fleet.enrolment.gateway_backup import put_back
-    from fairlead.fleet.enrolment.shared_roster import SharedRoster
+    from fairlead.fleet.enrollment.control_channel import control_channel
+    from fairlead.fleet.enrollment.enrollment_routes import EnrollmentRoutes
+    from fairlead.fleet.enrollment.gateway_backup import put_back
+    from fairlead.fleet.enrollment.shared_roster import SharedRoster
     from fairlead.fleet.gateway.gateway import open_gateway
     from fairlead.fleet.protocol.permissions import GATEWAY_WRITES
 
@@ -168,7 +168,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
         members = SharedRoster(
             bus.roster, connection, bus.signer, bus.access.root, apply=bus.apply_roster
         )
-        enrolment = _enrolment(bus, connection, members)
+        enrollment = _enrollment(bus, connection, members)
         await put_back(connection, data / "bus")
         await members.start()
         stack.push_async_callback(members.close)
@@ -182,7 +182,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
                 data=data,
                 gateway_id=bus.key.id,
                 address=address,
-                routes=EnrolmentRoutes(enrolment, Limits()).routes,
+                routes=EnrollmentRoutes(enrollment, Limits()).routes,
                 archive=arguments.archive,
             )
         )
@@ -190,7 +190,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
             await _introduce(gateway, bus, data)
             async with (
                 owner_channel(data, gateway.launch_link),
-                control_channel(data, _commands(gateway, enrolment, connection, data)),
+                control_channel(data, _commands(gateway, enrollment, connection, data)),
             ):
                 await gateway.run()
     return 0
@@ -255,8 +255,8 @@ async def _connected(bus: OwnBus | GivenBus) -> AsyncIterator[Bus]:
         await connection.close()
 
 
-def _enrolment(bus: OwnBus | GivenBus, connection: Bus, members: SharedRoster) -> Enrolment:
-    from fairlead.fleet.enrolment.enrolling import Enrolment
+def _enrollment(bus: OwnBus | GivenBus, connection: Bus, members: SharedRoster) -> Enrollment:
+    from fairlead.fleet.enrollment.enrolling import Enrollment
     from fairlead.fleet.gateway.joining_devices import FleetCodes
     from fairlead.fleet.protocol.subjects import AUDIT_STREAM
 
@@ -269,7 +269,7 @@ def _enrolment(bus: OwnBus | GivenBus, connection: Bus, members: SharedRoster) -
     async def announce(node: Any, joined: bool) -> None:
         await _announce(connection, node, joined)
 
-    return Enrolment(
+    return Enrollment(
         members,
         bus.access,
         bucket=connection.bucket("access"),
@@ -289,39 +289,41 @@ async def _announce(connection: Bus, node: Any, joined: bool) -> None:
 
 
 def _commands(
-    gateway: Gateway, enrolment: Enrolment, connection: Bus, data: Path
+    gateway: Gateway, enrollment: Enrollment, connection: Bus, data: Path
 ) -> dict[str, Any]:
     """What `fairlead fleet` can ask for."""
-    from fairlead.fleet.enrolment.gateway_backup import back_up
-    from fairlead.fleet.enrolment.join_link import join_link
+    from fairlead.fleet.enrollment.gateway_backup import back_up
+    from fairlead.fleet.enrollment.join_link import join_link
     from fairlead.fleet.protocol.envelopes import DrainAsk
 
     async def invite(question: dict[str, Any]) -> str:
         kind = "gateway" if question.get("gateway") else "machine"
-        return join_link(gateway.base_url, await enrolment.invite(kind))
+        return join_link(gateway.base_url, await enrollment.invite(kind))
 
     async def waiting(_: dict[str, Any]) -> list[dict[str, str]]:
         return [
             {"id": each.id, "name": each.name, "address": each.address, "number": each.number}
-            for each in await enrolment.waiting()
+            for each in await enrollment.waiting()
         ]
 
     async def answer(question: dict[str, Any]) -> str:
-        machine = await enrolment.answer(str(question["node"]), None, allow=bool(question["allow"]))
+        machine = await enrollment.answer(
+            str(question["node"]), None, allow=bool(question["allow"])
+        )
         return machine.name
 
     async def remove(question: dict[str, Any]) -> str:
-        return (await enrolment.remove(str(question["node"]), None)).name
+        return (await enrollment.remove(str(question["node"]), None)).name
 
     async def drain(question: dict[str, Any]) -> str:
-        node = enrolment.roster.find(str(question["node"]))
+        node = enrollment.roster.find(str(question["node"]))
         await gateway.client.drain(node.id, DrainAsk(draining=bool(question["draining"])))
         return node.name
 
     async def listing(_: dict[str, Any]) -> list[dict[str, Any]]:
         here = gateway.directory.is_here
         others = gateway.presence.gateways() | {gateway.id}
-        nodes, gateways = enrolment.roster.nodes, enrolment.roster.gateways
+        nodes, gateways = enrollment.roster.nodes, enrollment.roster.gateways
         return [
             *(_listed(node, "machine", here(node.id)) for node in nodes),
             *(_listed(each, "gateway", each.id in others) for each in gateways),

@@ -14,10 +14,10 @@ from fairlead.commands.fleet.given_bus import BusMembership, store_membership
 from fairlead.commands.serving.checks import check_data_folder
 from fairlead.errors import UsageError
 from fairlead.fleet.bus.nkey import NodeKey
-from fairlead.fleet.enrolment.enrolling import BusAccess
-from fairlead.fleet.enrolment.join_link import check_secure, parse_join_link
-from fairlead.fleet.enrolment.join_request import join_fleet
-from fairlead.fleet.enrolment.membership import default_name
+from fairlead.fleet.enrollment.enrolling import BusAccess
+from fairlead.fleet.enrollment.join_link import check_secure, parse_join_link
+from fairlead.fleet.enrollment.join_request import join_fleet
+from fairlead.fleet.enrollment.membership import default_name
 from fairlead.store.database.folder import DataFolder
 
 __all__ = ["join"]

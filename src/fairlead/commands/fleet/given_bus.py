@@ -21,8 +21,8 @@ from fairlead.errors import UsageError
 from fairlead.fleet.bus.nats_admin import prepare_store
 from fairlead.fleet.bus.nats_bus import tls_context
 from fairlead.fleet.bus.nkey import NodeKey
-from fairlead.fleet.enrolment.enrolling import BusAccess
-from fairlead.fleet.enrolment.roster import Roster
+from fairlead.fleet.enrollment.enrolling import BusAccess
+from fairlead.fleet.enrollment.roster import Roster
 from fairlead.fleet.protocol.permissions import Member, render_accounts
 from fairlead.store.database.folder import write_own
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.commands.console.terminal import Style
-from fairlead.fleet.enrolment.control_channel import ask_gateway
+from fairlead.fleet.enrollment.control_channel import ask_gateway
 
 __all__ = ["invite"]
 

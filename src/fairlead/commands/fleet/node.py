@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.data = arguments.data or default_data_folder()
     if arguments.action == "join":
         return asyncio.run(_join(arguments))
-    from fairlead.fleet.enrolment.membership import read_membership
+    from fairlead.fleet.enrollment.membership import read_membership
 
     read_membership(arguments.data)  # Before anything is started.
     arguments.copy_logs = [check_root(folder, "--copy-logs") for folder in arguments.copy_logs]
@@ -85,9 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _join(arguments: argparse.Namespace) -> int:
-    from fairlead.fleet.enrolment.join_link import check_secure, parse_join_link
-    from fairlead.fleet.enrolment.join_request import join_fleet
-    from fairlead.fleet.enrolment.membership import Membership, default_name, node_key, store
+    from fairlead.fleet.enrollment.join_link import check_secure, parse_join_link
+    from fairlead.fleet.enrollment.join_request import join_fleet
+    from fairlead.fleet.enrollment.membership import Membership, default_name, node_key, store
 
     if arguments.link is None:
         raise UsageError("fairlead node join needs the link of `fairlead fleet invite`, in quotes.")
@@ -131,7 +131,7 @@ async def _connected(arguments: argparse.Namespace, service: Service) -> AsyncIt
     """Speak for this server on the bus while it runs."""
     from fairlead.commands.fleet.draining import DrainedNode
     from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
-    from fairlead.fleet.enrolment.membership import node_key, read_membership
+    from fairlead.fleet.enrollment.membership import node_key, read_membership
     from fairlead.fleet.node.lease import NodeLease, place_of
     from fairlead.fleet.node.leased_node import speaking_while_leased
     from fairlead.fleet.node.node import Node, open_node

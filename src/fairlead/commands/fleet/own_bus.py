@@ -15,8 +15,8 @@ from fairlead.fleet.bus.nats_server import NatsServer
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.bus.server_binary import find_server
 from fairlead.fleet.bus.server_config import ServerSettings
-from fairlead.fleet.enrolment.enrolling import BusAccess
-from fairlead.fleet.enrolment.roster import Roster
+from fairlead.fleet.enrollment.enrolling import BusAccess
+from fairlead.fleet.enrollment.roster import Roster
 from fairlead.fleet.protocol.permissions import Member
 
 __all__ = ["BusSettings", "OwnBus", "own_bus"]

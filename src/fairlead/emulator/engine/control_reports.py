@@ -136,7 +136,7 @@ class ControlReports:
         return {"state": state}
 
     def _hooks(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        catalogue = [
+        catalog = [
             {"name": name, "summary": name, "supportsMatcher": "Tool" in name}
             for name in HOOK_EVENTS
         ]
@@ -144,7 +144,7 @@ class ControlReports:
         return {
             "events": self._parts.hooks.listing(),
             "hooks": [],
-            "eventCatalog": catalogue,
+            "eventCatalog": catalog,
             "policy": policy,
         }
 
@@ -176,13 +176,13 @@ class ControlReports:
         return {
             "commands": self._introduction.commands(),
             "agents": self._introduction.agents(),
-            "plugins": [dict(p) for p in self._parts.session.profile.catalogue.plugins],
+            "plugins": [dict(p) for p in self._parts.session.profile.catalog.plugins],
             "mcpServers": self._parts.mcp.status(),
             "error_count": 0,
         }
 
     def _styles(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        styles = self._parts.session.profile.catalogue.output_styles
+        styles = self._parts.session.profile.catalog.output_styles
         return {"available_output_styles": list(styles)}
 
     # Files: read outside

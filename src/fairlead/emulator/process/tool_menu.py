@@ -13,7 +13,7 @@ TASKS = ("TaskCreate", "TaskGet", "TaskList", "TaskUpdate")
 
 def offered(arguments: Arguments, workspace: Workspace, profile: Profile) -> tuple[str, ...]:
     """The names, in the order of init."""
-    tools = list(profile.catalogue.tools)
+    tools = list(profile.catalog.tools)
     tasks = workspace.environment.get("CLAUDE_CODE_ENABLE_TASKS")
     if profile.offers_tools_by_name:
         named = set(arguments.listed("--allowedTools")) | set(arguments.listed("--tools"))
@@ -36,4 +36,4 @@ def offered(arguments: Arguments, workspace: Workspace, profile: Profile) -> tup
 
 def _hidden(profile: Profile, tasks: str | None) -> list[str]:
     off = TASKS if tasks == "0" else ("TodoWrite",)
-    return [name for name in profile.catalogue.hidden_tools if name not in off]
+    return [name for name in profile.catalog.hidden_tools if name not in off]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.emulator.state.catalogue import Model
+from fairlead.emulator.state.catalog import Model
 from fairlead.emulator.state.descriptions import AGENTS, COMMANDS
 from fairlead.emulator.state.session import Session
 from fairlead.wire.modes import EFFORTS
@@ -25,7 +25,7 @@ class Introduction:
         body: dict[str, Any] = {
             "commands": self.commands(),
             "output_style": "default",
-            "available_output_styles": list(s.profile.catalogue.output_styles),
+            "available_output_styles": list(s.profile.catalog.output_styles),
             "models": self.models(),
             "account": account,
         }
@@ -54,24 +54,24 @@ class Introduction:
             **s.fast_mode,
             "session_state": state,
             "capabilities": [
-                name for name in s.profile.catalogue.capabilities if name.startswith("mcp_call")
+                name for name in s.profile.catalog.capabilities if name.startswith("mcp_call")
             ],
         }
 
     def commands(self, *, skills: bool = False) -> list[dict[str, Any]]:
         """The slash commands."""
         s = self._session
-        catalogue = s.profile.catalogue
-        names = [*catalogue.skills, *s.custom_skills] if skills else s.slash_commands
+        catalog = s.profile.catalog
+        names = [*catalog.skills, *s.custom_skills] if skills else s.slash_commands
         report = []
         for name in names:
             entry: dict[str, Any] = {
                 "name": name,
                 "description": s.custom_about.get(name) or COMMANDS.get(name, ""),
-                "argumentHint": catalogue.argument_hints.get(name, ""),
+                "argumentHint": catalog.argument_hints.get(name, ""),
             }
             if s.profile.details_commands:
-                aliases = [alias for alias, runs in catalogue.aliases.items() if runs == name]
+                aliases = [alias for alias, runs in catalog.aliases.items() if runs == name]
                 entry |= {"aliases": aliases} if aliases else {}
                 entry["builtin"] = name not in s.custom_commands
             report.append(entry)
@@ -79,7 +79,7 @@ class Introduction:
 
     def models(self) -> list[dict[str, Any]]:
         """The models to choose from."""
-        models = self._session.profile.catalogue.models
+        models = self._session.profile.catalog.models
         first = self._model(models[0], "default", "Default (recommended)")
         return [first, *(self._model(m, m.alias, m.display_name) for m in models)]
 
@@ -105,7 +105,7 @@ class Introduction:
         """The subagents that can be started."""
         s = self._session
         built_in = [
-            {"name": name, "description": AGENTS[name]} for name in s.profile.catalogue.agents
+            {"name": name, "description": AGENTS[name]} for name in s.profile.catalog.agents
         ]
         own = [
             {"name": name, "description": str(about.get("description", ""))}

@@ -94,7 +94,7 @@ class Output:
         problems: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """The line that opens a turn."""
-        s, catalogue = self._session, self._session.profile.catalogue
+        s, catalog = self._session, self._session.profile.catalog
         line: Message = {
             "type": "system",
             "subtype": "init",
@@ -108,9 +108,9 @@ class Output:
             "apiKeySource": s.key_source,
             "claude_code_version": s.profile.version,
             "output_style": "default",
-            "agents": [*catalogue.agents, *s.agents],
-            "skills": [*catalogue.skills, *s.custom_skills],
-            "plugins": [dict(plugin) for plugin in catalogue.plugins],
+            "agents": [*catalog.agents, *s.agents],
+            "skills": [*catalog.skills, *s.custom_skills],
+            "plugins": [dict(plugin) for plugin in catalog.plugins],
             "uuid": s.new_id(),
         }
         if not s.mode:
@@ -123,10 +123,10 @@ class Output:
         self._write(line)
 
     def _init_details(self, uuids: Sequence[str], problems: Sequence[Mapping[str, Any]]) -> Message:
-        s, catalogue = self._session, self._session.profile.catalogue
+        s, catalog = self._session, self._session.profile.catalog
         fields: Message = {
-            "terminal_slash_commands": list(catalogue.terminal_commands),
-            "capabilities": list(catalogue.capabilities),
+            "terminal_slash_commands": list(catalog.terminal_commands),
+            "capabilities": list(catalog.capabilities),
             "analytics_disabled": True,
             "product_feedback_disabled": True,
             "memory_paths": {"auto": f"{s.workspace.projects}/memory/"},
@@ -134,7 +134,7 @@ class Output:
             "additional_directories": [*s.flag_directories, *s.added_directories],
             "messaging_socket_path": f"{s.workspace.tmp}/cc-socks/{s.workspace.pid}.sock",
             **s.fast_mode,
-            "per_turn_effort_active": any(m.name == s.model for m in catalogue.models),
+            "per_turn_effort_active": any(m.name == s.model for m in catalog.models),
             "ultrathink_available": False,
             "ultrathink_typed_raises": False,
             "view_mode": "default",

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairlead.emulator.state.catalogue import NEW, OLD
+from fairlead.emulator.state.catalog import NEW, OLD
 
 __all__ = [
     "ACTIONS", "OPTIONS", "OUTCOMES", "QUESTION", "REFERENCE", "REPLY", "SCENE", "SCRIPT", "SPAWN",

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from fairlead.emulator.state.catalogue import Model
+from fairlead.emulator.state.catalog import Model
 from fairlead.emulator.state.profile import Profile
 
 __all__ = ["LONG", "ModelUse", "Spending", "TurnUse", "model_of", "plan_model", "resolve_model"]
@@ -29,7 +29,7 @@ COUNTS = (
 
 def plan_model(profile: Profile, model: str) -> str:
     """The model that answers in plan mode: Sonnet in place of Haiku."""
-    names = {known.alias: known.name for known in profile.catalogue.models}
+    names = {known.alias: known.name for known in profile.catalog.models}
     return names["sonnet"] if model == names["haiku"] else model
 
 
@@ -38,8 +38,8 @@ def resolve_model(profile: Profile, requested: str | None) -> str:
     if not requested or requested == "default":
         return profile.default_model.name
     plain = requested.removesuffix(LONG)
-    plain = profile.catalogue.model_aliases.get(plain, plain)
-    for model in profile.catalogue.models:
+    plain = profile.catalog.model_aliases.get(plain, plain)
+    for model in profile.catalog.models:
         if plain in (model.alias, model.name):
             keeps = requested.endswith(LONG) and not profile.drops_long_context
             return f"{model.name}{LONG}" if keeps else model.name
@@ -51,12 +51,12 @@ def model_of(profile: Profile, name: str) -> Model:
     if name.endswith(LONG):
         plain = model_of(profile, name.removesuffix(LONG))
         return structs.replace(plain, context_window=LONG_CONTEXT)
-    catalogue = profile.catalogue
-    listed = next((model for model in catalogue.models if model.name == name), None)
+    catalog = profile.catalog
+    listed = next((model for model in catalog.models if model.name == name), None)
     if listed is not None:
         return listed
-    prices = (price for part, price in catalogue.other_prices.items() if part in name)
-    price = next(prices, catalogue.unknown_price)
+    prices = (price for part, price in catalog.other_prices.items() if part in name)
+    price = next(prices, catalog.unknown_price)
     return structs.replace(profile.default_model, name=name, dollars_per_million=price)
 
 

@@ -1,7 +1,7 @@
 """A one-line description of each slash command and subagent of the emulator.
 
 They resemble the descriptions of the real CLI but are written for Fairlead. Names and argument
-hints are in `catalogue`, and what a command does is in `slash`.
+hints are in `catalog`, and what a command does is in `slash`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ measured (docs/cli-behaviour.md).
 from __future__ import annotations
 
 from fairlead.emulator.state.behaviors import Behaviors, without_all
-from fairlead.emulator.state.catalogue import NEW, OLD, Catalogue, Model
+from fairlead.emulator.state.catalog import NEW, OLD, Catalog, Model
 from fairlead.errors import UsageError
 from fairlead.wire.modes import MODES
 
@@ -24,7 +24,7 @@ class Profile(Behaviors, frozen=True, kw_only=True):
     """How one version of the CLI behaves."""
 
     version: str
-    catalogue: Catalogue
+    catalog: Catalog
     modes: tuple[str, ...]
     """Permission modes that the command line accepts."""
     settable_modes: tuple[str, ...] | None
@@ -62,12 +62,12 @@ class Profile(Behaviors, frozen=True, kw_only=True):
 
     @property
     def default_model(self) -> Model:
-        return self.catalogue.models[0]
+        return self.catalog.models[0]
 
 
 _OLD = Profile(
     version="2.1.38",
-    catalogue=OLD,
+    catalog=OLD,
     modes=tuple(sorted({*MODES, "delegate"} - {"auto"})),
     settable_modes=None,
     **without_all(),
@@ -95,7 +95,7 @@ _OLD = Profile(
 
 _NEW = Profile(
     version="2.1.325",
-    catalogue=NEW,
+    catalog=NEW,
     modes=tuple("manual" if mode == "default" else mode for mode in _SORTED),
     settable_modes=_SORTED,
     output_limit=128_000,

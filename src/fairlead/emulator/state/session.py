@@ -176,8 +176,8 @@ class Session(Struct, kw_only=True):
     @property
     def slash_commands(self) -> list[str]:
         """All commands, in the order in which the CLI lists them (measured)."""
-        built_in = self.profile.catalogue.slash_commands
-        first = [name for name in built_in if name in self.profile.catalogue.skills]
+        built_in = self.profile.catalog.slash_commands
+        first = [name for name in built_in if name in self.profile.catalog.skills]
         rest = [name for name in built_in if name not in first]
         return [*first, *self.custom_commands, *rest]
 

@@ -64,7 +64,7 @@ class TurnParts(Struct, frozen=True, kw_only=True):
         if conversation.tools is not None:
             offered = [tool for tool in offered if tool in conversation.tools]
         skill = input.get("skill")
-        hidden = (*self.session.profile.catalogue.skills, *self.session.hidden_skills)
+        hidden = (*self.session.profile.catalog.skills, *self.session.hidden_skills)
         if name == "Skill" and skill in hidden:
             return f"Skill {skill} cannot be used with Skill tool due to disable-model-invocation"
         if name == "Skill" and isinstance(skill, str) and skill not in self.session.custom_commands:

@@ -59,7 +59,7 @@ class SlashCommands:
         }
 
     def read(self, text: str) -> Command:
-        return Command.read(text, self._parts.session.profile.catalogue.aliases)
+        return Command.read(text, self._parts.session.profile.catalog.aliases)
 
     def expand(self, command: Command) -> str | None:
         """The prompt that a command expands to; None if it is not such a command."""
@@ -69,16 +69,16 @@ class SlashCommands:
             if "$ARGUMENTS" in custom:
                 return custom.replace("$ARGUMENTS", command.arguments)
             return f"{custom}\n\n{command.arguments}".strip()
-        catalogue = session.profile.catalogue
-        if command.name in catalogue.local_commands or self._is_unavailable(command):
+        catalog = session.profile.catalog
+        if command.name in catalog.local_commands or self._is_unavailable(command):
             return None
-        known = command.name in catalogue.slash_commands
+        known = command.name in catalog.slash_commands
         if known or session.profile.unknown_slash_goes_to_model:
             return f"/{command.typed} {command.arguments}".strip()
         return None
 
     def _is_unavailable(self, command: Command) -> bool:
-        return command.name in self._parts.session.profile.catalogue.unavailable_commands
+        return command.name in self._parts.session.profile.catalog.unavailable_commands
 
     async def prepare(self, command: Command) -> Compaction | None:
         """Start the compaction of a command before the init line; None for other commands."""
@@ -90,8 +90,8 @@ class SlashCommands:
 
     def run(self, command: Command, uuid: str | None, begun: Compaction | None) -> Ending:
         """Run a command that needs no model."""
-        catalogue = self._parts.session.profile.catalogue
-        if command.name == "clear" and "clear" in catalogue.local_commands:
+        catalog = self._parts.session.profile.catalog
+        if command.name == "clear" and "clear" in catalog.local_commands:
             self._echo(command, uuid)
             return Ending(is_local=True, local_command="clear")
         if command.name == "compact":
@@ -100,7 +100,7 @@ class SlashCommands:
             text = f"/{command.typed} isn't available in this environment."
             outcome = {"kind": "unavailable_headless"}
             return self._show(command, text, uuid, run=False, outcome=outcome)
-        if command.name not in catalogue.local_commands:
+        if command.name not in catalog.local_commands:
             return Ending(text=f"Unknown skill: {command.typed}", is_local=True)
         return self._show(command, self._runs[command.name](command), uuid)
 
@@ -167,7 +167,7 @@ class SlashCommands:
 
     def _model(self, command: Command) -> str:
         session = self._parts.session
-        models = session.profile.catalogue.models
+        models = session.profile.catalog.models
         if not command.arguments:
             current = next((m.title for m in models if m.name == session.model), session.model)
             names = ", ".join(m.alias for m in models)
@@ -195,4 +195,4 @@ class SlashCommands:
 
     def _agents(self) -> str:
         session = self._parts.session
-        return "\n".join([*session.profile.catalogue.agents, *session.agents])
+        return "\n".join([*session.profile.catalog.agents, *session.agents])

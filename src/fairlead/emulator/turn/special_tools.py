@@ -102,7 +102,7 @@ class _Talk:
             result = {"success": True, "commandName": name}
             content = f"Launching skill: {name}"
             return Outcome(content=content, result=result, followed_by=text)
-        if name in session.profile.catalogue.skills:
+        if name in session.profile.catalog.skills:
             return unusable(
                 f"Skill {name} cannot be used with Skill tool due to disable-model-invocation"
             )

@@ -72,7 +72,7 @@ class Subagents:
         """The Task tool."""
         session = self._parts.session
         kind = str(use.input.get("subagent_type") or "general-purpose")
-        if kind not in (*session.profile.catalogue.agents, *session.agents):
+        if kind not in (*session.profile.catalog.agents, *session.agents):
             use.result_events = 1
             return failed(f"Agent type '{kind}' not found.")
         requested = use.input.get("run_in_background")

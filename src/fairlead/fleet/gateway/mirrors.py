@@ -26,7 +26,7 @@ from fairlead.fleet.protocol.envelopes import (
     Frame,
     OpenAsk,
     PageAsk,
-    Place,
+    Position,
     UnreadableEnvelope,
     decode,
 )
@@ -169,8 +169,8 @@ class Mirrors:
         if restarted:
             self.heal_node(node)
             return
-        for place in (beat.lobby, *beat.changed):
-            self._check_place(node, place)
+        for position in (beat.lobby, *beat.changed):
+            self._check_position(node, position)
 
     def heal_node(self, node: str) -> None:
         """Open all documents of a node again: it was restarted, or has come back."""
@@ -203,17 +203,17 @@ class Mirrors:
                 if isinstance(following.copy, MirroredDocument):
                     following.copy.drop()
 
-    def _check_place(self, node: str, place: Place) -> None:
-        following = self._followed.get((node, place.document))
+    def _check_position(self, node: str, position: Position) -> None:
+        following = self._followed.get((node, position.document))
         if following is None or following.checking:
             return
-        if following.copy.is_behind(place.epoch, place.seq):
+        if following.copy.is_behind(position.epoch, position.seq):
             following.checking = True
-            asyncio.get_running_loop().call_later(GRACE_S, self._check_again, following, place)
+            asyncio.get_running_loop().call_later(GRACE_S, self._check_again, following, position)
 
-    def _check_again(self, following: _Following, place: Place) -> None:
+    def _check_again(self, following: _Following, position: Position) -> None:
         following.checking = False
-        if following.copy.is_behind(place.epoch, place.seq):
+        if following.copy.is_behind(position.epoch, position.seq):
             self.gaps += 1
             self._heal(following)
 
@@ -329,8 +329,8 @@ class Mirrors:
             answer = await self._client.follow(node, ask)
         except Refusal:
             return
-        for place in answer.places:
-            self._check_place(node, place)
+        for position in answer.positions:
+            self._check_position(node, position)
         for document in answer.missing:
             following = self._followed.get((node, document))
             if following is not None:

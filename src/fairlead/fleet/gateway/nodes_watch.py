@@ -1,4 +1,4 @@
-"""Listens to the nodes of a fleet: their beats, the frames of their lobbies, and their enrolment."""
+"""Listens to the nodes of a fleet: their beats, the frames of their lobbies, and their enrollment."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from fairlead.fleet.bus.bus import Bus, BusError
 from fairlead.fleet.node.speaker import Speaker
 from fairlead.fleet.protocol import subjects
-from fairlead.fleet.protocol.envelopes import Beat, Place, encode
+from fairlead.fleet.protocol.envelopes import Beat, Position, encode
 from fairlead.server.protocol.messages import LOBBY
 from fairlead.store.sqlite import SqliteStore
 
@@ -61,7 +61,7 @@ class Beats:
 
     def beat(self) -> Beat:
         """The beat of this moment."""
-        changed = self._speaker.places(CHANGED_S)
+        changed = self._speaker.positions(CHANGED_S)
         free, total = _disk(self._store.folder)
         replicated = self._replicated
         return Beat(
@@ -74,12 +74,12 @@ class Beats:
             disk_free=free,
             disk_total=total,
             store=self._store.state.code,
-            lobby=self._speaker.place(LOBBY) or Place(LOBBY, "", 0),
+            lobby=self._speaker.position(LOBBY) or Position(LOBBY, "", 0),
             changed=changed,
             replicated=()
             if replicated is None
             else tuple(
-                Place(each.document, each.epoch, replicated(each.document)) for each in changed
+                Position(each.document, each.epoch, replicated(each.document)) for each in changed
             ),
             replicates=replicated is not None,
             draining=self.draining,

@@ -19,10 +19,10 @@ __all__ = ["document_body", "frames_of", "page_body"]
 
 def document_body(hub: Hub, ask: OpenAsk, now: float) -> DocumentBody | None:
     """What leads from a number to the present of a document; None if there is no such document."""
-    place = hub.position(ask.document)
-    if place is None:
+    position = hub.position(ask.document)
+    if position is None:
         return None
-    epoch, seq = place
+    epoch, seq = position
     messages = hub.read(ask.document, ask.seq, ask.epoch, ask.window, now)
     if messages and isinstance(messages[0], Snapshot):
         snapshot = messages[0]
@@ -49,10 +49,10 @@ def frames_of(hub: Hub, client: str, document: str, now: float) -> list[Frame]:
     """The frames that the copies of a document need next; `client` is the node's client of it."""
     frames = []
     for message in hub.drain(client, now):
-        place = hub.position(document)
-        if place is None:
+        position = hub.position(document)
+        if position is None:
             break
-        epoch, seq = place
+        epoch, seq = position
         if isinstance(message, Changes):
             frames.append(
                 Frame(

@@ -35,7 +35,7 @@ from fairlead.fleet.protocol.envelopes import (
     OpenAsk,
     PageAsk,
     PieceAsk,
-    Place,
+    Position,
     decode,
     decode_body,
     encode,
@@ -189,7 +189,7 @@ class NodeRequests:
 
     async def _follow(self, payload: bytes) -> bytes:
         ask = decode(payload, FollowAsk)
-        places: list[Place] = []
+        positions: list[Position] = []
         missing: list[str] = []
         for each in ask.documents:
             try:
@@ -198,13 +198,13 @@ class NodeRequests:
                 missing.append(each.document)
                 continue
             self._speaker.interest(ask.gateway, [each])
-            place = self._speaker.place(each.document)
-            if place is not None:
-                places.append(place)
+            position = self._speaker.position(each.document)
+            if position is not None:
+                positions.append(position)
         self._speaker.only(ask.gateway, {each.document for each in ask.documents})
         return encode(
             FollowAnswer(
-                incarnation=self._incarnation, places=tuple(places), missing=tuple(missing)
+                incarnation=self._incarnation, positions=tuple(positions), missing=tuple(missing)
             )
         )
 

@@ -4,7 +4,7 @@ For the hub the bus is one more client of each followed document, which has all 
 bus costs no memory: everything between two frames is merged, and nothing is queued. A session is
 sent only while a gateway follows it; the lobby always. Frames with open requests go first.
 
-The numbers of what was sent (`places`) are in every beat, so that a gateway notices a lost frame.
+The numbers of what was sent (`positions`) are in every beat, so that a gateway notices a lost frame.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from fairlead.fleet.bus.bus import Bus, BusError
 from fairlead.fleet.node.document_answers import frames_of
 from fairlead.fleet.protocol import subjects
-from fairlead.fleet.protocol.envelopes import PIECE_BYTES, Followed, Frame, Place, encode
+from fairlead.fleet.protocol.envelopes import PIECE_BYTES, Followed, Frame, Position, encode
 from fairlead.server.hub.hub import Hub
 from fairlead.server.protocol.messages import LOBBY
 
@@ -50,7 +50,7 @@ class Speaker:
         """Client of the hub -> the document that it follows."""
         self._interest: dict[str, dict[str, tuple[bool, float]]] = {}
         """Document -> gateway -> whether it is looked at, and until when it is followed."""
-        self._places: dict[str, tuple[Place, float]] = {}
+        self._positions: dict[str, tuple[Position, float]] = {}
         """What was sent of each document, and when."""
         self._lobby_at = 0.0
         self.frames = 0
@@ -87,7 +87,7 @@ class Speaker:
             if not gateways:
                 del self._interest[document]
                 self._clients.pop(_client(document), None)
-                self._places.pop(document, None)
+                self._positions.pop(document, None)
                 self._hub.drop(_client(document))
 
     @property
@@ -97,16 +97,18 @@ class Speaker:
 
     # Numbers
 
-    def place(self, document: str) -> Place | None:
+    def position(self, document: str) -> Position | None:
         """Where a followed document is, as far as it was sent."""
-        known = self._places.get(document)
+        known = self._positions.get(document)
         return None if known is None else known[0]
 
-    def places(self, seconds: float) -> tuple[Place, ...]:
+    def positions(self, seconds: float) -> tuple[Position, ...]:
         """Where the sessions are that were sent in the last seconds."""
         since = time.monotonic() - seconds
         return tuple(
-            place for name, (place, at) in self._places.items() if at >= since and name != LOBBY
+            position
+            for name, (position, at) in self._positions.items()
+            if at >= since and name != LOBBY
         )
 
     # Sending
@@ -132,10 +134,10 @@ class Speaker:
         """Wait for changes; the lobby, or a number without changes, may be due earlier."""
         if self._wake.is_set():
             return
-        place, sent = self._hub.position(LOBBY), self.place(LOBBY)
+        position, sent = self._hub.position(LOBBY), self.position(LOBBY)
         now = time.monotonic()
         due = self._hub.next_due()
-        if place is not None and sent is not None and place[1] != sent.seq:
+        if position is not None and sent is not None and position[1] != sent.seq:
             lobby = self._lobby_at + LOBBY_EVERY_S
             due = lobby if due is None else min(due, lobby)
         if due is not None and due <= now:
@@ -162,7 +164,7 @@ class Speaker:
                 continue
             for frame in frames_of(self._hub, client, document, now):
                 frames.append((document, frame))
-                self._places[document] = Place(document, frame.epoch, frame.seq), now
+                self._positions[document] = Position(document, frame.epoch, frame.seq), now
         frames.sort(key=lambda each: not any(c.to == PENDING for c in each[1].changes))
         return frames
 
@@ -186,12 +188,12 @@ class Speaker:
 
     def _follow(self, document: str) -> None:
         client = _client(document)
-        place = self._hub.position(document)
-        if place is None or (client in self._clients and document in self._places):
+        position = self._hub.position(document)
+        if position is None or (client in self._clients and document in self._positions):
             return
         self._hub.copy(client, document)
         self._clients[client] = document
-        self._places[document] = Place(document, *place), time.monotonic()
+        self._positions[document] = Position(document, *position), time.monotonic()
 
     def _on_connected(self, connected: bool) -> None:
         if connected:

@@ -44,7 +44,7 @@ __all__ = [
     "PageAsk",
     "PageBody",
     "PieceAsk",
-    "Place",
+    "Position",
     "Present",
     "TerminalAnswer",
     "TerminalAsk",
@@ -89,8 +89,8 @@ class Frame(Envelope, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
 
 
-class Place(Struct, frozen=True, array_like=True):
-    """Where a document is."""
+class Position(Struct, frozen=True, array_like=True):
+    """How far a document is: the number of its last change."""
 
     document: str
     epoch: str
@@ -117,10 +117,10 @@ class Beat(Envelope, frozen=True, kw_only=True):
     """Bytes of the file system with the node's data."""
     store: str = "ok"
     """The state of its store."""
-    lobby: Place = Place("lobby", "", 0)
-    changed: tuple[Place, ...] = ()
+    lobby: Position = Position("lobby", "", 0)
+    changed: tuple[Position, ...] = ()
     """The followed documents that changed in the last seconds, at the numbers that were sent."""
-    replicated: tuple[Place, ...] = ()
+    replicated: tuple[Position, ...] = ()
     """The last events that were copied to the log stream, of those documents."""
     replicates: bool = False
     """Whether copies of its logs may leave it."""
@@ -179,7 +179,8 @@ class FollowAnswer(Envelope, frozen=True, kw_only=True):
     """Where the followed documents are."""
 
     incarnation: str = ""
-    places: tuple[Place, ...] = ()
+    positions: tuple[Position, ...] = field(default=(), name="places")
+    """Sent as `places`, as earlier versions do (N38)."""
     missing: tuple[str, ...] = ()
     """Documents that do not exist any more."""
 

@@ -40,7 +40,7 @@ LOG_STREAM = "log"
 """Copies of session logs, `log(node, session)`."""
 
 AUDIT_STREAM = "audit"
-"""Pairing, enrolment, moves and revocations; nothing in it can be deleted."""
+"""Pairing, enrollment, moves and revocations; nothing in it can be deleted."""
 
 CUT = "fl.cut"
 """Followed by a device's id: the device was revoked."""

@@ -2,7 +2,7 @@
 
 The client finds the endpoint by the `server_name` of an `mcp_message` request, passes the
 message to `handle` and wraps the result as `mcp_response`. If `handle` returns None, the client
-sends `ACKNOWLEDGEMENT`, because the CLI waits for an answer to notifications too (CLI-807).
+sends `ACKNOWLEDGMENT`, because the CLI waits for an answer to notifications too (CLI-807).
 `open_endpoint` takes a `Server` of Fairlead or a server of the `mcp` package.
 """
 
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from fairlead.host.mcp.rpc import Send
 
-__all__ = ["ACKNOWLEDGEMENT", "McpEndpoint", "open_endpoint"]
+__all__ = ["ACKNOWLEDGMENT", "McpEndpoint", "open_endpoint"]
 
-ACKNOWLEDGEMENT: Mapping[str, Any] = MappingProxyType({"jsonrpc": "2.0", "result": {}, "id": 0})
+ACKNOWLEDGMENT: Mapping[str, Any] = MappingProxyType({"jsonrpc": "2.0", "result": {}, "id": 0})
 """The answer to a message that has none of its own; copy it with dict()."""
 
 

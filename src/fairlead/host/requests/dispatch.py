@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from fairlead.errors import UsageError
-from fairlead.host.mcp.endpoint import ACKNOWLEDGEMENT, McpEndpoint
+from fairlead.host.mcp.endpoint import ACKNOWLEDGMENT, McpEndpoint
 from fairlead.host.requests.deferred import DeferredAnswers, Unanswerable, current_answers
 from fairlead.host.requests.tool_names import PLAN_TOOL, QUESTION_TOOL
 from fairlead.wire.control import (
@@ -169,7 +169,7 @@ class RequestDispatcher(Struct, kw_only=True, eq=False):
             raise Unanswerable(f"there is no MCP server {request.server_name!r} in this process")
         answer = await server.handle(request.message)
         # Notifications have no answer of their own, but the CLI waits for one (CLI-802).
-        return {"mcp_response": answer or dict(ACKNOWLEDGEMENT)}
+        return {"mcp_response": answer or dict(ACKNOWLEDGMENT)}
 
     async def _elicitation(self, request: ElicitationRequest) -> dict[str, Any]:
         from fairlead.host.requests.elicitations import Cancel, Decline, write_elicitation_reply

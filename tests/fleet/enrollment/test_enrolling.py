@@ -16,11 +16,11 @@ from fairlead.fleet.bus.bus import BusUnavailable
 from fairlead.fleet.bus.memory_bus import MemoryBroker
 from fairlead.fleet.bus.nats_bus import NatsBus, tls_context
 from fairlead.fleet.bus.nkey import NodeKey
-from fairlead.fleet.enrolment.control_channel import NoGateway, ask_gateway, control_channel
-from fairlead.fleet.enrolment.enrolling import BusAccess, Enrolment
-from fairlead.fleet.enrolment.join_link import join_link, join_number, parse_join_link
-from fairlead.fleet.enrolment.roster import EnrolledNode, Roster, with_node, without
-from fairlead.fleet.enrolment.shared_roster import SharedRoster
+from fairlead.fleet.enrollment.control_channel import NoGateway, ask_gateway, control_channel
+from fairlead.fleet.enrollment.enrolling import BusAccess, Enrollment
+from fairlead.fleet.enrollment.join_link import join_link, join_number, parse_join_link
+from fairlead.fleet.enrollment.roster import EnrolledNode, Roster, with_node, without
+from fairlead.fleet.enrollment.shared_roster import SharedRoster
 from fairlead.fleet.gateway.joining_devices import FleetCodes
 from fairlead.server.refusal import Refusal
 from tests.fleet.bus.contract import SOON_S, Inbox
@@ -30,7 +30,7 @@ ACCESS = BusAccess(servers=("tls://bus:4222",), authority="PEM")
 
 
 class Desk:
-    """An enrolment with a clock, and what it did."""
+    """An enrollment with a clock, and what it did."""
 
     def __init__(self, folder: Path) -> None:
         self.now = 0.0
@@ -39,7 +39,7 @@ class Desk:
         self.announced: list[tuple[str, bool]] = []
         self.audited: list[str] = []
         bus, key = MemoryBroker().connect(), NodeKey()
-        self.enrolment = Enrolment(
+        self.enrollment = Enrollment(
             SharedRoster(Roster(folder / "nodes.json"), bus, key, key.public, apply=self._apply),
             ACCESS,
             bucket=bus.bucket("access"),
@@ -63,15 +63,15 @@ class Desk:
 
 async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: Path) -> None:
     desk, key = Desk(tmp_path), NodeKey()
-    enrolment = desk.enrolment
-    code = await enrolment.invite()
-    waiting, ticket = await enrolment.ask(code, key.public, "laptop", "192.0.2.7")
+    enrollment = desk.enrollment
+    code = await enrollment.invite()
+    waiting, ticket = await enrollment.ask(code, key.public, "laptop", "192.0.2.7")
     assert waiting.number == join_number(code, key.public)
-    assert (await enrolment.admission(ticket)).state == "waiting"
-    assert (await enrolment.admission(ticket)).servers == ()
+    assert (await enrollment.admission(ticket)).state == "waiting"
+    assert (await enrollment.admission(ticket)).servers == ()
     assert desk.applied == 0
-    await enrolment.answer(key.id, "owner", allow=True)
-    admission = await enrolment.admission(ticket)
+    await enrollment.answer(key.id, "owner", allow=True)
+    admission = await enrollment.admission(ticket)
     assert (admission.state, admission.servers, admission.authority) == (
         "allowed",
         ACCESS.servers,
@@ -85,55 +85,57 @@ async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: P
 
 async def test_N17_a_machine_that_asks_while_it_is_admitted_still_waits(tmp_path: Path) -> None:
     desk, key = Desk(tmp_path), NodeKey()
-    enrolment = desk.enrolment
-    _, ticket = await enrolment.ask(await enrolment.invite(), key.public, "laptop", "")
+    enrollment = desk.enrollment
+    _, ticket = await enrollment.ask(await enrollment.invite(), key.public, "laptop", "")
     states: list[str] = []
 
     async def ask_again() -> None:
-        states.append((await enrolment.admission(ticket)).state)
-        assert await enrolment.waiting() == (), "no second owner can answer"
+        states.append((await enrollment.admission(ticket)).state)
+        assert await enrollment.waiting() == (), "no second owner can answer"
 
     desk.while_applying = ask_again
-    await enrolment.answer(key.id, "owner", allow=True)
+    await enrollment.answer(key.id, "owner", allow=True)
     assert states == ["waiting"]
-    assert (await enrolment.admission(ticket)).state == "allowed"
+    assert (await enrollment.admission(ticket)).state == "allowed"
 
 
 async def test_N17_a_code_works_once_and_for_ten_minutes(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    code = await desk.enrolment.invite()
-    await desk.enrolment.ask(code, NodeKey().public, "a", "")
+    code = await desk.enrollment.invite()
+    await desk.enrollment.ask(code, NodeKey().public, "a", "")
     with pytest.raises(Refusal, match="already used"):
-        await desk.enrolment.ask(code, NodeKey().public, "b", "")
-    late = await desk.enrolment.invite()
+        await desk.enrollment.ask(code, NodeKey().public, "b", "")
+    late = await desk.enrollment.invite()
     desk.now += 601
     with pytest.raises(Refusal, match="expired"):
-        await desk.enrolment.ask(late, NodeKey().public, "c", "")
-    assert await desk.enrolment.waiting() == ()
+        await desk.enrollment.ask(late, NodeKey().public, "c", "")
+    assert await desk.enrollment.waiting() == ()
     with pytest.raises(Refusal, match="not the public key"):
-        await desk.enrolment.ask(await desk.enrolment.invite(), NodeKey().seed, "d", "")
+        await desk.enrollment.ask(await desk.enrollment.invite(), NodeKey().seed, "d", "")
 
 
 async def test_N17_a_refused_machine_gets_nothing(tmp_path: Path) -> None:
     desk, key = Desk(tmp_path), NodeKey()
-    _, ticket = await desk.enrolment.ask(await desk.enrolment.invite(), key.public, "x\x1b[2J", "")
-    assert (await desk.enrolment.waiting())[0].name == "x[2J"
-    await desk.enrolment.answer(key.id, "owner", allow=False)
-    assert (await desk.enrolment.admission(ticket)).state == "refused"
-    assert (await desk.enrolment.admission(ticket)).authority == ""
-    assert (desk.applied, desk.enrolment.roster.nodes) == (0, ())
+    _, ticket = await desk.enrollment.ask(
+        await desk.enrollment.invite(), key.public, "x\x1b[2J", ""
+    )
+    assert (await desk.enrollment.waiting())[0].name == "x[2J"
+    await desk.enrollment.answer(key.id, "owner", allow=False)
+    assert (await desk.enrollment.admission(ticket)).state == "refused"
+    assert (await desk.enrollment.admission(ticket)).authority == ""
+    assert (desk.applied, desk.enrollment.roster.nodes) == (0, ())
     with pytest.raises(Refusal, match="expired"):
-        await desk.enrolment.answer(key.id, "owner", allow=True)
+        await desk.enrollment.answer(key.id, "owner", allow=True)
     with pytest.raises(Refusal, match="expired"):
-        await desk.enrolment.admission("another ticket")
+        await desk.enrollment.admission("another ticket")
 
 
 async def test_N17_many_machines_cannot_wait_at_once(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     for _ in range(10):
-        await desk.enrolment.ask(await desk.enrolment.invite(), NodeKey().public, "a", "")
+        await desk.enrollment.ask(await desk.enrollment.invite(), NodeKey().public, "a", "")
     with pytest.raises(Refusal, match="Too many"):
-        await desk.enrolment.ask(await desk.enrolment.invite(), NodeKey().public, "a", "")
+        await desk.enrollment.ask(await desk.enrollment.invite(), NodeKey().public, "a", "")
 
 
 def test_a_link_has_the_gateway_and_the_code() -> None:
@@ -169,16 +171,16 @@ async def test_N17_a_removed_machine_is_cut_off_at_once(
     async with running_bus(tmp_path) as nats:
         roster = Roster(tmp_path / "nodes.json")
         other = await nats.bus(nats.gateways[0])
-        enrolment, newcomer = _on(nats, roster, other), NodeKey()
+        enrollment, newcomer = _on(nats, roster, other), NodeKey()
         early = NatsBus(nats.addresses, newcomer, tls_context(nats.certificates.authority))
         early.start()
         assert not await early.wait_connected(0.5)
         await early.close()
         states: list[bool] = []
         other.on_connected(states.append)
-        code = await enrolment.invite()
-        await enrolment.ask(code, newcomer.public, "new", "")
-        await enrolment.answer(newcomer.id, None, allow=True)
+        code = await enrollment.invite()
+        await enrollment.ask(code, newcomer.public, "new", "")
+        await enrollment.answer(newcomer.id, None, allow=True)
         # As a machine does, only after it was admitted: the server reads its list twice, and the
         # second time it ends connections of the new account.
         bus = NatsBus(nats.addresses, newcomer, tls_context(nats.certificates.authority))
@@ -186,7 +188,7 @@ async def test_N17_a_removed_machine_is_cut_off_at_once(
         assert await bus.wait_connected(10)
         await _use_everything(bus, other)
         started = time.monotonic()
-        await enrolment.remove("new", None)
+        await enrollment.remove("new", None)
         while bus.connected:
             assert time.monotonic() - started < 1
             await asyncio.sleep(0.001)
@@ -226,7 +228,7 @@ async def _use_everything(bus: NatsBus, gateway: NatsBus) -> None:
     assert await asking == b"done"
 
 
-def _on(nats: NatsHarness, roster: Roster, bus: NatsBus) -> Enrolment:
+def _on(nats: NatsHarness, roster: Roster, bus: NatsBus) -> Enrollment:
     gateways = tuple(member(key) for key in nats.gateways)
 
     async def apply() -> None:
@@ -236,7 +238,7 @@ def _on(nats: NatsHarness, roster: Roster, bus: NatsBus) -> Enrolment:
         pass
 
     access = BusAccess(servers=tuple(nats.addresses), authority="")
-    return Enrolment(
+    return Enrollment(
         SharedRoster(roster, bus, nats.admin, nats.admin.public, apply=apply),
         access,
         bucket=bus.bucket("access"),

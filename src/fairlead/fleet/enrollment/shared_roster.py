@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from fairlead.fleet.bus.bus import Bus, BusError, Conflict, Entry, Subscription
 from fairlead.fleet.bus.nkey import NodeKey
-from fairlead.fleet.enrolment.roster import Roster, SignedList
+from fairlead.fleet.enrollment.roster import Roster, SignedList
 
 __all__ = ["SharedRoster"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.errors import UsageError
-from fairlead.fleet.enrolment.join_link import join_number
+from fairlead.fleet.enrollment.join_link import join_number
 from fairlead.server.access.requests.public_url import PublicUrl
 
 __all__ = ["join_fleet"]

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.errors import UsageError
-from fairlead.fleet.enrolment.enrolling import INVITATION_S, Enrolment
+from fairlead.fleet.enrollment.enrolling import INVITATION_S, Enrollment
 from fairlead.server.access.requests.peer import address_of
 from fairlead.server.access.throttle import Throttle
 from fairlead.server.http.bodies import json_answer, read_body
@@ -16,7 +16,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
 from fairlead.server.ticks import ticks
 
-__all__ = ["EnrolmentRoutes"]
+__all__ = ["EnrollmentRoutes"]
 
 BODY_BYTES = 4_096
 PENDING = 202
@@ -36,11 +36,11 @@ class _Confirmation(msgspec.Struct, forbid_unknown_fields=True):
     allow: bool
 
 
-class EnrolmentRoutes:
+class EnrollmentRoutes:
     """The handlers."""
 
-    def __init__(self, enrolment: Enrolment, limits: Limits) -> None:
-        self._enrolment = enrolment
+    def __init__(self, enrollment: Enrollment, limits: Limits) -> None:
+        self._enrollment = enrollment
         self._throttle = Throttle(limits)
         node = Parameter(name="node", where="path", about="The id of the machine.")
         self.routes = (
@@ -75,9 +75,9 @@ class EnrolmentRoutes:
         join = msgspec.json.decode(await read_body(request, BODY_BYTES), type=_Join)
         try:
             if join.ticket:
-                admission = await self._enrolment.admission(join.ticket)
+                admission = await self._enrollment.admission(join.ticket)
                 return json_answer(admission, PENDING if admission.state == "waiting" else 200)
-            waiting, ticket = await self._enrolment.ask(
+            waiting, ticket = await self._enrollment.ask(
                 join.code, join.public, join.name, source, join.signer
             )
         except Refusal as refusal:
@@ -87,25 +87,25 @@ class EnrolmentRoutes:
         return json_answer({"node": waiting.id, "ticket": ticket}, PENDING)
 
     async def _invite(self, request: Request) -> Response:
-        return json_answer({"code": await self._enrolment.invite(), "seconds": INVITATION_S})
+        return json_answer({"code": await self._enrollment.invite(), "seconds": INVITATION_S})
 
     async def _list(self, request: Request) -> Response:
         rows = [
             {"id": each.id, "name": each.name, "address": each.address, "number": each.number}
-            for each in await self._enrolment.waiting()
+            for each in await self._enrollment.waiting()
         ]
         return json_answer({"joining": rows})
 
     async def _answer(self, request: Request) -> Response:
         answer = msgspec.json.decode(await read_body(request, BODY_BYTES), type=_Confirmation)
-        await self._enrolment.answer(
+        await self._enrollment.answer(
             request.path_params["node"], request.state.device, allow=answer.allow
         )
         return json_answer({"allowed": answer.allow})
 
     async def _remove(self, request: Request) -> Response:
         try:
-            node = await self._enrolment.remove(request.path_params["node"], request.state.device)
+            node = await self._enrollment.remove(request.path_params["node"], request.state.device)
         except UsageError as problem:
             raise Refusal("not_found", str(problem)) from None
         return json_answer({"removed": node.id})

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fairlead.fleet.bus.memory_bus import MemoryBroker
 from fairlead.fleet.bus.nkey import NodeKey
-from fairlead.fleet.enrolment.roster import (
+from fairlead.fleet.enrollment.roster import (
     EnrolledGateway,
     EnrolledNode,
     Roster,
@@ -24,7 +24,7 @@ from fairlead.fleet.enrolment.roster import (
     with_node,
     without,
 )
-from fairlead.fleet.enrolment.shared_roster import SharedRoster
+from fairlead.fleet.enrollment.shared_roster import SharedRoster
 from tests.waiting import until
 
 

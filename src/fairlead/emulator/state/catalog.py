@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-__all__ = ["NEW", "OLD", "Catalogue", "Model"]
+__all__ = ["NEW", "OLD", "Catalog", "Model"]
 
 
 class Model(Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Model(Struct, frozen=True, kw_only=True):
     max_output: int
 
 
-class Catalogue(Struct, frozen=True, kw_only=True):
+class Catalog(Struct, frozen=True, kw_only=True):
     """Everything that init and the initialize answer list."""
 
     tools: tuple[str, ...]
@@ -64,7 +64,7 @@ _HINTS = {
     "clear": "[name]",
 }
 
-OLD = Catalogue(
+OLD = Catalog(
     tools=(
         "Task", "TaskOutput", "Bash", "Glob", "Grep", "ExitPlanMode", "Read", "Edit", "Write",
         "NotebookEdit", "WebFetch", "TodoWrite", "WebSearch", "TaskStop", "AskUserQuestion",
@@ -95,7 +95,7 @@ OLD = Catalogue(
 )  # fmt: skip
 """2.1.38"""
 
-NEW = Catalogue(
+NEW = Catalog(
     tools=(
         "Task", "AskUserQuestion", "Bash", "CronCreate", "CronDelete", "CronList", "Edit",
         "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "ListAgents", "Monitor",

@@ -1,4 +1,4 @@
-"""Enrolment at any gateway of a fleet.
+"""Enrollment at any gateway of a fleet.
 
 A machine that wants to join comes with a one-time code, its public key and a name. It is listed with
 a number that its own screen shows too. Once an owner confirms it, its key is added to the bus, and
@@ -25,8 +25,8 @@ from msgspec.structs import replace
 from fairlead.fleet.bus.bus import Bucket, BusError, Conflict, Entry
 from fairlead.fleet.bus.bus_refusals import refused_without_bus
 from fairlead.fleet.bus.nkey import NodeKey, id_of, is_public_key
-from fairlead.fleet.enrolment.join_link import join_number
-from fairlead.fleet.enrolment.roster import (
+from fairlead.fleet.enrollment.join_link import join_number
+from fairlead.fleet.enrollment.roster import (
     EnrolledGateway,
     EnrolledNode,
     Roster,
@@ -39,7 +39,7 @@ from fairlead.fleet.enrolment.roster import (
 from fairlead.server.access.codes import hash_token
 from fairlead.server.refusal import Refusal
 
-__all__ = ["Admission", "BusAccess", "Enrolment", "Waiting"]
+__all__ = ["Admission", "BusAccess", "Enrollment", "Waiting"]
 
 INVITATION_S = 600.0
 WAIT_S = 600.0
@@ -113,7 +113,7 @@ class List(Protocol):
         """Change the list everywhere."""
 
 
-class Enrolment:
+class Enrollment:
     """Invitations, waiting machines, and the machines that joined."""
 
     def __init__(
