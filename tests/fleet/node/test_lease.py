@@ -94,16 +94,16 @@ async def test_N16_a_node_that_lost_its_lease_while_suspended_is_notified() -> N
 async def test_N16_a_node_that_is_started_again_needs_no_bus_for_the_rest_of_its_lease(
     tmp_path: Path,
 ) -> None:
-    broker, clock, kept = MemoryBroker(), Clock(), tmp_path / "lease.json"
+    broker, clock, file = MemoryBroker(), Clock(), tmp_path / "lease.json"
     bucket = broker.connect().bucket("lease")
-    first = NodeLease(bucket, "n", "here", ticks=clock, kept=kept)
+    first = NodeLease(bucket, "n", "here", ticks=clock, file=file)
     generation = await first.acquire()
     clock.now += 5
     await first.renew()
     clock.now += 5
     bus = broker.connect()
     bus.cut()
-    next_one = NodeLease(bus.bucket("lease"), "n", "here", ticks=clock, kept=kept)
+    next_one = NodeLease(bus.bucket("lease"), "n", "here", ticks=clock, file=file)
     assert (next_one.held, next_one.generation) == (True, generation)
     told: list[bool] = []
     keeping = asyncio.create_task(next_one.keep(told.append))
@@ -114,13 +114,13 @@ async def test_N16_a_node_that_is_started_again_needs_no_bus_for_the_rest_of_its
     await asyncio.wait([keeping])
     with pytest.raises(LeaseTaken):
         await lease(broker, "there", clock).acquire()
-    copied = NodeLease(bucket, "n", "there", ticks=clock, kept=kept)
+    copied = NodeLease(bucket, "n", "there", ticks=clock, file=file)
     assert not copied.held  # A copy of the folder is another place.
     clock.now += LEASE_S + 0.1
-    assert not NodeLease(bucket, "n", "here", ticks=clock, kept=kept).held
+    assert not NodeLease(bucket, "n", "here", ticks=clock, file=file).held
     await next_one.acquire()
     await next_one.release()
-    assert not NodeLease(bucket, "n", "here", ticks=clock, kept=kept).held
+    assert not NodeLease(bucket, "n", "here", ticks=clock, file=file).held
 
 
 def test_the_place_of_a_folder_is_its_own(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ class Gate:
     """An event store that appends while `open` is set, fails while `broken`, and keeps the lines."""
 
     def __init__(self) -> None:
-        self.kept: list[bytes] = []
+        self.stored: list[bytes] = []
         self.open = asyncio.Event()
         self.broken = False
         self.appends = 0
@@ -34,8 +34,8 @@ class Gate:
         await self.open.wait()
         if self.broken:
             raise StoreUnavailable("the disk is full", code="disk_full")
-        self.kept += [event.line for event in new]
-        return len(self.kept)
+        self.stored += [event.line for event in new]
+        return len(self.stored)
 
     def append_soon(
         self,

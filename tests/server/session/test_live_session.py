@@ -116,7 +116,7 @@ async def test_a_batch_is_stored_folded_and_published_as_one() -> None:
     live.note([decode(line) for line in lines])
     await live.journal.flush()
     assert gate.appends == 1
-    assert gate.kept == lines
+    assert gate.stored == lines
     [(seq, changes)] = published
     assert seq == len(lines)
     assert changes < 10
@@ -203,7 +203,7 @@ async def test_B40_a_cli_waits_while_the_store_lags_and_still_hears_an_interrupt
         await live.journal.flush()
         await until(lambda: not client.busy)
         await live.journal.flush()
-        assert numbers(gate.kept) == list(range(answer["lines"]))
+        assert numbers(gate.stored) == list(range(answer["lines"]))
 
 
 async def test_B40_a_cli_that_is_started_while_the_store_lags_waits_from_the_first(

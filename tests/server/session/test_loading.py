@@ -90,7 +90,7 @@ async def test_a_checkpoint_and_the_events_after_it_are_the_whole_session(name: 
     assert log.events_read == len(events) - half
     everything = Loaded()
     everything.fold(await log.read(SESSION, 0, len(events)))
-    assert (loaded.seq, loaded.kept) == (len(events), half)
+    assert (loaded.seq, loaded.checkpoint_seq) == (len(events), half)
     assert plain(loaded.transcript) == plain(everything.transcript)
 
 
@@ -113,7 +113,7 @@ async def test_parts_that_are_no_checkpoint_are_left(parts: tuple[bytes, ...]) -
     await log.append(SESSION, events)
     await log.keep_snapshot(SESSION, StoredSnapshot(3, code_version(), parts))
     loaded = await Loaded.from_log(log, SESSION)
-    assert (loaded.seq, loaded.kept, log.events_read) == (len(events), 0, len(events))
+    assert (loaded.seq, loaded.checkpoint_seq, log.events_read) == (len(events), 0, len(events))
 
 
 async def test_a_checkpoint_beyond_the_end_of_the_log_is_left() -> None:
@@ -136,7 +136,7 @@ async def test_a_damaged_checkpoint_costs_time_and_nothing_else(tmp_path: Path) 
     db.close()
     async with SqliteStore(tmp_path / "data") as store:
         loaded = await Loaded.from_log(store, SESSION)
-    assert loaded.kept == 0
+    assert loaded.checkpoint_seq == 0
     assert plain(loaded.transcript) == plain(whole.transcript)
 
 
@@ -167,7 +167,7 @@ async def test_a_long_session_is_kept_while_it_runs_and_loaded_from_there(tmp_pa
                 pass
     async with ServerHarness(tmp_path, limits=limits) as harness:
         loaded = await Loaded.from_log(harness.store, session)
-        assert loaded.kept >= 200
+        assert loaded.checkpoint_seq >= 200
         assert plain(loaded.transcript)["items"] == before["items"]
 
 
@@ -179,7 +179,7 @@ async def test_a_session_that_ends_is_kept_as_it_was(tmp_path: Path) -> None:
         await harness.state(session, "idle")
     async with ServerHarness(tmp_path, limits=limits) as harness:
         loaded = await Loaded.from_log(harness.store, session)
-        assert loaded.kept == loaded.seq == await harness.store.last_seq(session)
+        assert loaded.checkpoint_seq == loaded.seq == await harness.store.last_seq(session)
         assert "hello" in json.dumps(plain(loaded.transcript))
 
 

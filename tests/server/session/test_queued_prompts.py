@@ -89,7 +89,7 @@ async def test_B56_a_prompt_is_not_written_while_a_change_of_it_is_being_stored(
         await until(lambda: not client.busy)
         await client.context_usage()  # Both pipes have been read up to here.
         assert play.prompts() == [WAIT]
-        assert not any(b"new words" in line for line in play.gate.kept)
+        assert not any(b"new words" in line for line in play.gate.stored)
         play.gate.open.set()
         await edit
         await until(lambda: len(play.prompts()) == 2)

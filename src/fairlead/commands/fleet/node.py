@@ -143,7 +143,7 @@ async def _connected(arguments: argparse.Namespace, service: Service) -> AsyncIt
     bus.start()
     print(f"  fleet   {membership.gateway} knows this machine as {name}", flush=True)
     lease = NodeLease(
-        bus.bucket("lease"), key.id, place_of(arguments.data), kept=arguments.data / "lease.json"
+        bus.bucket("lease"), key.id, place_of(arguments.data), file=arguments.data / "lease.json"
     )
     drained = DrainedNode(service, arguments.drain_seconds)
 

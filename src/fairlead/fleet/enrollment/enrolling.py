@@ -206,14 +206,14 @@ class Enrollment:
     async def answer(self, node_id: str, owner: str | None, *, allow: bool) -> Waiting:
         """An owner's answer, after comparing the numbers. Of two owners, the first counts."""
         pairs = [(each, entry) for each, entry in await self._all() if each.state == "waiting"]
-        found, entry = next(
+        request, entry = next(
             ((each, entry) for each, entry in pairs if each.id == node_id), (None, None)
         )
-        if found is None or entry is None:
+        if request is None or entry is None:
             raise Refusal("not_found", "This request to join has expired.")
         state = "allowed" if allow else "refused"
-        claimed = msgspec.json.encode(replace(found, state="answering"))
-        value = msgspec.json.encode(replace(found, state=state))
+        claimed = msgspec.json.encode(replace(request, state="answering"))
+        value = msgspec.json.encode(replace(request, state=state))
         with refused_without_bus(UNAVAILABLE):
             try:
                 # The machine asks for its admission meanwhile, and must still find its request.
@@ -222,43 +222,45 @@ class Enrollment:
                 raise Refusal("not_found", "Another owner has answered this request.") from None
             try:
                 if allow:
-                    await self._admit(found)
+                    await self._admit(request)
             except BaseException:
                 await self._bucket.update(entry.key, entry.value or b"", revision)
                 raise
             # Only now does the machine learn of it: it can connect at once.
             await self._bucket.update(entry.key, value, revision)
-        await self._audit(_action(found, state), _details(found), owner)
-        return found
+        await self._audit(_action(request, state), _details(request), owner)
+        return request
 
-    async def _admit(self, found: Waiting) -> None:
-        if found.signer:
+    async def _admit(self, request: Waiting) -> None:
+        if request.signer:
             gateway = EnrolledGateway(
-                id=found.id,
-                public=found.public,
-                name=found.name,
+                id=request.id,
+                public=request.public,
+                name=request.name,
                 joined=self._clock(),
-                signer=found.signer,
+                signer=request.signer,
                 admitted_by=self._members.key.public,
             )
             signature = self._members.key.sign(admission_text(gateway)).decode("ascii")
             signed = replace(gateway, admission=signature)
             await self._members.change(lambda content: with_gateway(content, signed))
             return
-        node = EnrolledNode(id=found.id, public=found.public, name=found.name, joined=self._clock())
+        node = EnrolledNode(
+            id=request.id, public=request.public, name=request.name, joined=self._clock()
+        )
         await self._members.change(lambda content: with_node(content, node))
         await self._announce(node, True)
 
     async def remove(self, name: str, owner: str | None) -> EnrolledNode | EnrolledGateway:
         """Cut a machine off at once. Its own data and sessions stay as they are."""
-        found = self.roster.find(name)
+        machine = self.roster.find(name)
         with refused_without_bus(UNAVAILABLE):
-            await self._members.change(lambda content: without(content, found.id))
-            if isinstance(found, EnrolledNode):
-                await self._announce(found, False)
-        action = "node_removed" if isinstance(found, EnrolledNode) else "gateway_removed"
-        await self._audit(action, {"node": found.id, "name": found.name}, owner)
-        return found
+            await self._members.change(lambda content: without(content, machine.id))
+            if isinstance(machine, EnrolledNode):
+                await self._announce(machine, False)
+        action = "node_removed" if isinstance(machine, EnrolledNode) else "gateway_removed"
+        await self._audit(action, {"node": machine.id, "name": machine.name}, owner)
+        return machine
 
     async def _all(self) -> list[tuple[Waiting, Entry]]:
         with refused_without_bus(UNAVAILABLE):

@@ -235,10 +235,10 @@ class Directory:
 
     def owner_of(self, name: str) -> tuple[str, str]:
         """The node of a session and its id there; raises a `Refusal`."""
-        found = self.owner(name)
-        if found is None:
+        owner = self.owner(name)
+        if owner is None:
             raise self.not_found(name)
-        return found
+        return owner
 
     def owner(self, name: str) -> tuple[str, str] | None:
         """The node of a session and its id there."""
@@ -315,10 +315,10 @@ class Directory:
     def _has_more_right(self, row: ListedSession, node: str, session: str) -> bool:
         """Whether a row is of a later generation than that of another machine."""
         other = self._nodes.get(node)
-        theirs = None if other is None else other.sessions().get(session)
-        if theirs is None:
+        other_row = None if other is None else other.sessions().get(session)
+        if other_row is None:
             return True
-        return (row.generation, row.moved is None) > (theirs.generation, theirs.moved is None)
+        return (row.generation, row.moved is None) > (other_row.generation, other_row.moved is None)
 
     def _show_inbox(self, entry: NodeEntry, changed: set[str] | None) -> None:
         shown = self._inbox.setdefault(entry.id, set())

@@ -164,7 +164,7 @@ class _NodeLink:
         self._listed: TerminalList | None = None
         self._rows: Terminals | None = None
         """The list that the client has."""
-        self._got: dict[str, int] = {}
+        self._received: dict[str, int] = {}
         """Attached terminal -> the offset of the next byte."""
 
     def add(self, message: TerminalMessage) -> None:
@@ -174,9 +174,9 @@ class _NodeLink:
         if isinstance(message, TerminalList):
             self._listed, self._rows = message, None
         elif isinstance(message, TerminalAttach):
-            self._got[message.terminal] = message.offset
+            self._received[message.terminal] = message.offset
         elif isinstance(message, TerminalDetach):
-            self._got.pop(message.terminal, None)
+            self._received.pop(message.terminal, None)
         self._waiting += _divided(message)
         self._woken.set()
 
@@ -204,7 +204,7 @@ class _NodeLink:
         try:
             while not self._ended:
                 if not self._channel:
-                    if not (self._waiting or self._got or self._listed):
+                    if not (self._waiting or self._received or self._listed):
                         return
                     await self._begin()
                 batch = tuple(self._waiting[:ASK_MESSAGES])
@@ -240,7 +240,7 @@ class _NodeLink:
         followed: list[TerminalMessage] = [] if self._listed is None else [self._listed]
         followed += [
             TerminalAttach(terminal=terminal, offset=offset)
-            for terminal, offset in self._got.items()
+            for terminal, offset in self._received.items()
         ]
         if followed:
             self._take(await self._client.terminal(self._node, self._ask(tuple(followed))))
@@ -272,8 +272,8 @@ class _NodeLink:
         rows = _decode_list(answer.terminals)
         if rows is not None:
             self._show(rows)
-        for terminal, got in self._got.items():
-            if answer.sent.get(terminal, got) > got:
+        for terminal, offset in self._received.items():
+            if answer.sent.get(terminal, offset) > offset:
                 self._attach_again(terminal)
 
     def _on_output(self, message: Message) -> None:
@@ -286,7 +286,7 @@ class _NodeLink:
         if isinstance(decoded, Terminals):
             self._show(decoded)
             return
-        expected = self._got.get(decoded.terminal)
+        expected = self._received.get(decoded.terminal)
         if expected is None:
             return
         known = expected - decoded.offset
@@ -297,7 +297,7 @@ class _NodeLink:
         if decoded.offset - decoded.lost > expected:
             self._attach_again(decoded.terminal)
             return
-        self._got[decoded.terminal] = decoded.offset + len(decoded.data)
+        self._received[decoded.terminal] = decoded.offset + len(decoded.data)
         name = name_of(self._node, decoded.terminal, "cli")
         self._send(structs.replace(decoded, terminal=name))
 
@@ -317,7 +317,7 @@ class _NodeLink:
         for waiting in self._waiting:
             if isinstance(waiting, TerminalAttach) and waiting.terminal == terminal:
                 return
-        self._waiting.append(TerminalAttach(terminal=terminal, offset=self._got[terminal]))
+        self._waiting.append(TerminalAttach(terminal=terminal, offset=self._received[terminal]))
         self._woken.set()
 
 

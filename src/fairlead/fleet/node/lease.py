@@ -57,7 +57,7 @@ class Holder(Struct):
     since: float = 0.0
 
 
-class KeptLease(Struct):
+class StoredLease(Struct):
     """What a process leaves for the next one with the same data folder."""
 
     place: str
@@ -87,9 +87,9 @@ class NodeLease:
         renew_s: float = RENEW_S,
         ticks: Callable[[], float] = seconds_since_boot,
         clock: Callable[[], float] = time.time,
-        kept: Path | None = None,
+        file: Path | None = None,
     ) -> None:
-        """`kept` is a file of the data folder at `place`, which this process has locked."""
+        """`file` is a file of the data folder at `place`, which this process has locked."""
         self._bucket = bucket
         self._node = node
         self._lease_s = lease_s
@@ -102,7 +102,7 @@ class NodeLease:
         self._until = float("-inf")
         self.generation = 0
         """The number of this lease; 0 if it was never held."""
-        self._kept = kept
+        self._file = file
         self._take_over()
 
     @property
@@ -181,37 +181,37 @@ class NodeLease:
 
     def _hold(self, revision: int, since: float) -> None:
         self._revision, self._until = revision, since + self._lease_s
-        if self._kept is None:
+        if self._file is None:
             return
-        kept = KeptLease(
+        stored = StoredLease(
             place=self._holder.place, holder=self._holder.holder, revision=revision,
             generation=self.generation, until=self._until,
         )  # fmt: skip
-        written = self._kept.with_suffix(".new")
+        written = self._file.with_suffix(".new")
         with contextlib.suppress(OSError):  # Then the next process has to ask the bus.
-            written.write_bytes(msgspec.json.encode(kept))
-            os.replace(written, self._kept)
+            written.write_bytes(msgspec.json.encode(stored))
+            os.replace(written, self._file)
 
     def _let_go(self) -> None:
         """First here: what is not held must not be taken over by the next process."""
         self._until = float("-inf")
-        if self._kept is not None:
+        if self._file is not None:
             with contextlib.suppress(OSError):
-                self._kept.unlink(missing_ok=True)
+                self._file.unlink(missing_ok=True)
 
     def _take_over(self) -> None:
         """Hold what the process before held, for the time that it was granted."""
-        if self._kept is None:
+        if self._file is None:
             return
         try:
-            kept = msgspec.json.decode(self._kept.read_bytes(), type=KeptLease)
+            stored = msgspec.json.decode(self._file.read_bytes(), type=StoredLease)
         except (OSError, msgspec.DecodeError):
             return
         # The place names the start of the machine, so both processes mean the same clock.
-        if kept.place == self._holder.place and kept.until <= self._ticks() + self._lease_s:
-            self._holder.holder = kept.holder
-            self._revision, self.generation = kept.revision, kept.generation
-            self._until = kept.until
+        if stored.place == self._holder.place and stored.until <= self._ticks() + self._lease_s:
+            self._holder.holder = stored.holder
+            self._revision, self.generation = stored.revision, stored.generation
+            self._until = stored.until
 
     def _check_free(self, value: bytes) -> None:
         """The lease is free for its holder, and for the same data folder on the same machine: the

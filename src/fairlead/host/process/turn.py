@@ -43,7 +43,7 @@ class Turn:
         """What it cost, once it has ended."""
         self._reader = reader
         self._wants_output = wants_output
-        self._said: list[str] = []
+        self._texts: list[str] = []
         self._unfinished: list[str] = []
         self._over: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         # If no task waits for this turn, asyncio must not log its exception.
@@ -65,7 +65,7 @@ class Turn:
             return ""
         if self.result.result is not None:
             return self.result.result
-        return "\n\n".join([*self._said, "".join(self._unfinished)]).strip()
+        return "\n\n".join([*self._texts, "".join(self._unfinished)]).strip()
 
     @property
     def ok(self) -> bool:
@@ -147,7 +147,7 @@ class Turn:
             elif type(message) is Assistant and message.parent_tool_use_id is None:
                 text = message.text
                 if text:
-                    self._said.append(text)
+                    self._texts.append(text)
                     self._unfinished.clear()
 
     def _done(self, result: Result, cost_usd: float | None) -> None:

@@ -90,13 +90,13 @@ class ServerLibrary:
 
     async def drafts(self, session: str, reader: str) -> list[dict[str, Any]]:
         """Drafts of a session from other devices that may send prompts, the newest first."""
-        found = []
+        shown = []
         for draft in await self._store.drafts(session):
             writer = (
                 None if draft.device == reader else self._registry.sessions.device(draft.device)
             )
             if writer is not None and may(writer.role, "operator"):
-                found.append(
+                shown.append(
                     {
                         "device": draft.device,
                         "name": writer.name,
@@ -104,7 +104,7 @@ class ServerLibrary:
                         "at": draft.at,
                     }
                 )
-        return found
+        return shown
 
     def has_session(self, session: str) -> bool:
         """Whether this is a session of the server, with a log in the store."""

@@ -65,7 +65,7 @@ few browsers request them. A file that is replaced while the server runs stays a
 class _File:
     """One file of the web app."""
 
-    kept: bytes | int
+    source: bytes | int
     """Its content, or the descriptor of a large one."""
     kind: str
     compresses: bool
@@ -75,13 +75,13 @@ class _File:
     @property
     def content(self) -> bytes:
         """What the file had when the server started."""
-        if isinstance(self.kept, bytes):
-            return self.kept
-        return os.pread(self.kept, os.fstat(self.kept).st_size, 0)
+        if isinstance(self.source, bytes):
+            return self.source
+        return os.pread(self.source, os.fstat(self.source).st_size, 0)
 
     def __del__(self) -> None:
-        if isinstance(self.kept, int):
-            os.close(self.kept)
+        if isinstance(self.source, int):
+            os.close(self.source)
 
     async def response(self, request: Request, headers: dict[str, str]) -> Response:
         """The file, compressed for a browser that accepts it."""
@@ -111,7 +111,7 @@ class StaticFiles:
             if path.is_file():
                 size = path.stat().st_size
                 self._files[path.relative_to(folder).as_posix()] = _File(
-                    kept=os.open(path, os.O_RDONLY) if size > LARGE else path.read_bytes(),
+                    source=os.open(path, os.O_RDONLY) if size > LARGE else path.read_bytes(),
                     kind=TYPES.get(path.suffix)
                     or mimetypes.guess_type(path.name)[0]
                     or "application/octet-stream",

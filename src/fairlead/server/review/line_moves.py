@@ -94,7 +94,7 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
                 x, y = x + 1, y + 1
             furthest[diagonal] = x
             if x >= len(old) and y >= len(new):
-                return _kept(trace, len(old), len(new))
+                return _unchanged_lines(trace, len(old), len(new))
     return {}
 
 
@@ -105,7 +105,7 @@ def _step(furthest: dict[int, int], diagonal: int, edits: int) -> int:
     return above if down else left + 1
 
 
-def _kept(trace: list[dict[int, int]], x: int, y: int) -> dict[int, int]:
+def _unchanged_lines(trace: list[dict[int, int]], x: int, y: int) -> dict[int, int]:
     pairs: dict[int, int] = {}
     for edits in range(len(trace) - 1, -1, -1):
         furthest, diagonal = trace[edits], x - y

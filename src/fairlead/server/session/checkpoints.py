@@ -51,16 +51,16 @@ class Checkpoints:
     def __init__(self, store: Keeper, limits: Limits) -> None:
         self._store = store
         self._limits = limits
-        self._kept: dict[str, int] = {}
+        self._stored_seqs: dict[str, int] = {}
         self._busy: set[str] = set()
 
     def begin(self, session: str, seq: int) -> None:
         """A session was loaded from the checkpoint at this event; 0 if it had none."""
-        self._kept[session] = seq
+        self._stored_seqs[session] = seq
 
     def is_due(self, session: Session) -> bool:
         """Whether there are enough events since the last checkpoint."""
-        new = session.seq - self._kept.get(session.id, 0)
+        new = session.seq - self._stored_seqs.get(session.id, 0)
         enough = max(self._limits.checkpoint_events, session.seq // self._limits.checkpoint_share)
         return new >= enough and session.id not in self._busy
 
@@ -78,16 +78,16 @@ class Checkpoints:
             log.warning("no checkpoint of session %s could be stored: %s", session.id, problem)
         finally:
             self._busy.discard(session.id)
-        self._kept[session.id] = (
+        self._stored_seqs[session.id] = (
             seq  # Also after a failure: the next attempt is made when it is due.
         )
 
     async def let_go(self, session: Session) -> None:
         """Store a last checkpoint if there are enough new events, and forget the session."""
-        new = session.seq - self._kept.get(session.id, 0)
+        new = session.seq - self._stored_seqs.get(session.id, 0)
         if new >= self._limits.checkpoint_last_events:
             await self.keep(session)
-        self._kept.pop(session.id, None)
+        self._stored_seqs.pop(session.id, None)
 
 
 def _written(checkpoint: Checkpoint) -> tuple[bytes, ...]:

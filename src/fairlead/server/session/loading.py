@@ -44,7 +44,7 @@ class Loaded:
     def __init__(self, transcript: Transcript | None = None, seq: int = 0) -> None:
         self.transcript = transcript or Transcript()
         self.seq = seq
-        self.kept = seq
+        self.checkpoint_seq = seq
         """The number of the checkpoint it began with."""
 
     @classmethod

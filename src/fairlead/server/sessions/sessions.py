@@ -250,7 +250,7 @@ class Sessions:
         if self.gate_of is not None:
             live.prompts.gate = self.gate_of(live)
         live.on_limit = self.on_limit
-        self._checkpoints.begin(session, loaded.kept)
+        self._checkpoints.begin(session, loaded.checkpoint_seq)
         source = self._sources[session] = SessionView(
             live.transcript,
             self.policy,

@@ -229,11 +229,11 @@ class Sockets:
         name = request.document[:ECHOED]
         problem = Problem(code="not_found", message=f"Document {name!r} not found.", document=name)
         try:
-            found = await self._documents.open(request.document, socket.device)
+            is_open = await self._documents.open(request.document, socket.device)
         except Refusal as refusal:  # It exists, but cannot be shown now.
-            found = False
+            is_open = False
             problem = Problem(code=refusal.code, message=refusal.message, document=name)
-        if not found:
+        if not is_open:
             socket.send([problem])
             return
         socket.send(

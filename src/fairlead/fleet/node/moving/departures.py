@@ -162,7 +162,7 @@ class Departures:
         """Begin to drain and pack a session; repeated, it tells the state."""
         known = self._departures.get(move)
         if known is not None:
-            return self._told(known)
+            return self._state_of(known)
         row = self._movable(session)
         if session in self._sessions.catalog.moving:
             raise Refusal("conflict", "This session is being moved already.")
@@ -175,11 +175,11 @@ class Departures:
         departure.task = asyncio.create_task(
             self._run(departure, None if fork else repository), name=f"move {session}"
         )
-        return self._told(departure)
+        return self._state_of(departure)
 
     def status(self, move: str) -> dict[str, Any]:
         """How far a move is; this also tells that the gateway still works on it."""
-        return self._told(self._find(move))
+        return self._state_of(self._find(move))
 
     async def package(self, move: str) -> AsyncIterator[bytes]:
         """The package of a session that is ready."""
@@ -271,7 +271,7 @@ class Departures:
             raise Refusal("not_found", "This move was cancelled. The session stays where it is.")
         return departure
 
-    def _told(self, departure: Departure) -> dict[str, Any]:
+    def _state_of(self, departure: Departure) -> dict[str, Any]:
         departure.heard = time.monotonic()
         return departure.status()
 
