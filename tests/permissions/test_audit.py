@@ -23,7 +23,7 @@ from fairlead.permissions import (
     input_sha256,
 )
 from fairlead.permissions.audit import canonical_json
-from tests.permissions.desk import decide
+from tests.permissions.checking import decide
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

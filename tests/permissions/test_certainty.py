@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.permissions import CLASSIC, CURRENT, Behavior, Family, Mode, RuleBook
 from fairlead.permissions.guard import Guard
-from tests.permissions.desk import CWD, bash, place, says, tool
+from tests.permissions.checking import CWD, bash, behavior_of, context, tool
 
 ALLOW, MAY_ASK, ASK = Behavior.ALLOW, Behavior.MAY_ASK, Behavior.ASK
 BOTH = (CLASSIC, CURRENT)
@@ -26,7 +26,10 @@ BOTH = (CLASSIC, CURRENT)
     ],
 )
 def test_P77_a_word_that_is_quoted_unusually_may_ask(command: str, family: Family) -> None:
-    assert says(command, RuleBook.of(allow=["Bash(npm:*)"]), place(family)) in (MAY_ASK, ASK)
+    assert behavior_of(command, RuleBook.of(allow=["Bash(npm:*)"]), context(family)) in (
+        MAY_ASK,
+        ASK,
+    )
 
 
 @pytest.mark.parametrize("family", BOTH, ids=lambda family: family.name)
@@ -49,20 +52,20 @@ def test_P77_a_word_that_is_quoted_unusually_may_ask(command: str, family: Famil
     ],
 )
 def test_P77_everyday_forms_are_certain(command: str, family: Family) -> None:
-    assert says(command, RuleBook.of(allow=["Bash(npm:*)"]), place(family)) is ALLOW
+    assert behavior_of(command, RuleBook.of(allow=["Bash(npm:*)"]), context(family)) is ALLOW
 
 
 @pytest.mark.parametrize("command", ["expr *.py build", "npm test *.py", "seq *"])
 def test_P77_a_pattern_for_file_names_is_certain_for_few_programs(command: str) -> None:
-    assert says(command, RuleBook.of(allow=["Bash(npm:*)"])) in (MAY_ASK, ASK)
-    assert says("ls *.py") is ALLOW
+    assert behavior_of(command, RuleBook.of(allow=["Bash(npm:*)"])) in (MAY_ASK, ASK)
+    assert behavior_of("ls *.py") is ALLOW
 
 
 @pytest.mark.parametrize("content", ["npm t?st *", "npm [t]est:*", "npm:*x", "npm \\\\* *"])
 def test_P77_a_rule_with_unusual_patterns_promises_nothing(content: str) -> None:
     book = RuleBook.of(allow=[f"Bash({content})"])
     for command in ("npm t?st x", "npm test", "npm [t]est x", "npm:yx", "npm * x"):
-        assert says(command, book) in (MAY_ASK, ASK)
+        assert behavior_of(command, book) in (MAY_ASK, ASK)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_P77_a_rule_with_unusual_patterns_promises_nothing(content: str) -> None
 )
 def test_P77_an_unusual_path_may_ask(path: str) -> None:
     accepting = RuleBook.of(mode=Mode.ACCEPT_EDITS)
-    assert says(tool("Write", file_path=path, content="x"), accepting) in (MAY_ASK, ASK)
+    assert behavior_of(tool("Write", file_path=path, content="x"), accepting) in (MAY_ASK, ASK)
 
 
 @pytest.mark.parametrize(
@@ -78,18 +81,18 @@ def test_P77_an_unusual_path_may_ask(path: str) -> None:
 )
 def test_P77_an_ordinary_path_is_certain(path: str) -> None:
     accepting = RuleBook.of(mode=Mode.ACCEPT_EDITS)
-    assert says(tool("Write", file_path=path, content="x"), accepting) is ALLOW
+    assert behavior_of(tool("Write", file_path=path, content="x"), accepting) is ALLOW
 
 
 def test_P77_the_host_does_not_answer_with_a_decision_that_is_not_certain() -> None:
     guard = Guard(rules=RuleBook.of(allow=["Bash(npm:*)"]))
-    assert guard.answer(bash("npm test"), place()).behavior is ALLOW
-    assert not guard.answer(bash("npm 'te'st"), place()).final
+    assert guard.answer(bash("npm test"), context()).behavior is ALLOW
+    assert not guard.answer(bash("npm 'te'st"), context()).final
 
 
 @pytest.mark.parametrize("command", ["cat 'a$'", "cat '$X'", "head '`x`'", "ls '$(x)'"])
 def test_P78_a_quoted_dollar_sign_in_a_path_asks(command: str) -> None:
-    assert says(command) is ASK
+    assert behavior_of(command) is ASK
 
 
 @pytest.mark.parametrize(
@@ -104,8 +107,8 @@ def test_P78_a_quoted_dollar_sign_in_a_path_asks(command: str) -> None:
     ],
 )
 def test_P79_find_asks_about_a_pattern_that_is_no_value_of_a_test(command: str) -> None:
-    assert says(command) is ASK
-    assert says("find . -name '*.py' -o -path './x/*'") is ALLOW
+    assert behavior_of(command) is ASK
+    assert behavior_of("find . -name '*.py' -o -path './x/*'") is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -114,27 +117,35 @@ def test_P79_find_asks_about_a_pattern_that_is_no_value_of_a_test(command: str) 
 )
 def test_P80_more_programs_may_access_only_allowed_files(command: str) -> None:
     program = command.rpartition(" ")[0].partition(" -")[0]
-    assert says(command, RuleBook.of(allow=[f"Bash({program}:*)"])) is ASK
+    assert behavior_of(command, RuleBook.of(allow=[f"Bash({program}:*)"])) is ASK
 
 
 @pytest.mark.parametrize("command", ["git log -- ~root/x", "git log ~x", "echo ~root"])
 def test_P81_the_home_folder_of_another_user_is_never_read_only(command: str) -> None:
-    assert says(command) is ASK
+    assert behavior_of(command) is ASK
 
 
 @pytest.mark.parametrize("family", BOTH, ids=lambda family: family.name)
 def test_P82_a_pattern_with_a_slash_at_its_end_covers_only_what_is_below(family: Family) -> None:
     book = RuleBook.of(allow=["Edit(*/)"])
-    assert says(tool("Write", file_path=f"{CWD}/new.txt", content="x"), book, place(family)) is ASK
-    below = says(tool("Write", file_path=f"{CWD}/src/new.txt", content="x"), book, place(family))
+    assert (
+        behavior_of(tool("Write", file_path=f"{CWD}/new.txt", content="x"), book, context(family))
+        is ASK
+    )
+    below = behavior_of(
+        tool("Write", file_path=f"{CWD}/src/new.txt", content="x"), book, context(family)
+    )
     assert below in (ALLOW, MAY_ASK)
 
 
 def test_P83_in_2_1_38_a_path_with_two_slashes_at_its_start_asks() -> None:
     read = tool("Read", file_path=f"/{CWD}/a.txt")
-    assert says(read, at=place(CLASSIC)) is ASK
+    assert behavior_of(read, at=context(CLASSIC)) is ASK
 
 
 @pytest.mark.parametrize("command", ["awk /etc/x", "awk '{print $1}' a.txt", "awk -x ~/x"])
 def test_P83_in_2_1_38_the_script_of_awk_may_be_taken_for_a_file(command: str) -> None:
-    assert says(command, RuleBook.of(allow=["Bash(awk:*)"]), place(CLASSIC)) in (MAY_ASK, ASK)
+    assert behavior_of(command, RuleBook.of(allow=["Bash(awk:*)"]), context(CLASSIC)) in (
+        MAY_ASK,
+        ASK,
+    )

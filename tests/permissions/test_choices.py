@@ -26,7 +26,7 @@ from fairlead.permissions import (
     suggestions,
 )
 from fairlead.permissions.choices import too_long_to_analyze
-from tests.permissions.desk import CWD, bash, place, tool
+from tests.permissions.checking import CWD, bash, context, tool
 
 OUTSIDE = tool("Read", file_path="/data/one/x.txt")
 
@@ -34,7 +34,7 @@ OUTSIDE = tool("Read", file_path="/data/one/x.txt")
 def choices(
     call: ToolCall, earlier: list[ToolCall] | None = None, family: Family = CURRENT
 ) -> tuple[Choice, ...]:
-    at = place(family)
+    at = context(family)
     suggested = suggestions(call, RuleBook(), at) or []
     return always_choices(call, suggested, earlier or [], RuleBook(), at)
 
@@ -53,7 +53,7 @@ def test_P75_a_choice_says_why_the_cli_may_ask_again() -> None:
     assert (narrow.may_ask, wide.may_ask) == ("", "")
     whole = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow"}
     suggested = [{**whole, "destination": "session"}]
-    (unsure,) = always_choices(bash("rm -rf $X/"), suggested, [], RuleBook(), place())
+    (unsure,) = always_choices(bash("rm -rf $X/"), suggested, [], RuleBook(), context())
     assert unsure.may_ask == "it removes files that are known only when it runs"
 
 
@@ -99,7 +99,7 @@ def test_P44_a_choice_can_be_sent_back_as_it_is() -> None:
     assert [update.destination for update in narrow.updates if isinstance(update, AddRules)] == [
         "session"
     ]
-    suggested = suggestions(bash("npm run build"), RuleBook(), place())
+    suggested = suggestions(bash("npm run build"), RuleBook(), context())
     assert [json.loads(msgspec.json.encode(update)) for update in wide.updates] == suggested
 
 
@@ -159,7 +159,7 @@ def test_P46_no_choice_switches_all_checks_off() -> None:
         {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "policySettings"},
         {"type": "somethingNew", "destination": "session"},
     ]  # fmt: skip
-    found = always_choices(bash("npm test"), forged, [], RuleBook(), place())
+    found = always_choices(bash("npm test"), forged, [], RuleBook(), context())
     assert [choice.words for choice in found] == ["allow Bash(npm test) (this session)"]
 
 
@@ -175,7 +175,7 @@ def test_P46_a_choice_of_our_own_covers_the_call_it_is_offered_for(
             assert isinstance(update, AddRules)
             assert update.destination == Scope.SESSION
             book = apply_update(book, update)
-        assert check(call, book, place(family)).behavior is Behavior.ALLOW
+        assert check(call, book, context(family)).behavior is Behavior.ALLOW
 
 
 @pytest.mark.parametrize("command", ["npm $(x)", "(npm x)", "npm *", "", "eval x"])
@@ -191,7 +191,7 @@ SUGGESTED = [
 
 
 def offered(call: ToolCall, suggested: list[dict[str, Any]]) -> tuple[Choice, ...]:
-    return always_choices(call, suggested, [], RuleBook(), place())
+    return always_choices(call, suggested, [], RuleBook(), context())
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,8 @@ def test_P57_what_is_too_long_to_analyze_is_not_offered_and_asks(command: str) -
     assert too_long_to_analyze(call)
     assert offered(call, SUGGESTED) == ()
     assert (
-        check(call, RuleBook.of(allow=["Bash(a)", "Bash(rm:*)"]), place()).behavior is Behavior.ASK
+        check(call, RuleBook.of(allow=["Bash(a)", "Bash(rm:*)"]), context()).behavior
+        is Behavior.ASK
     )
     assert time.process_time() - before < 1
 
@@ -216,9 +217,9 @@ def test_P57_a_deny_rule_for_a_file_applies_to_a_command_of_any_length(named: st
     command = f"cat {'a ' * 9_000} {named}"
     assert too_long_to_analyze(bash(command))
     book = RuleBook.of(allow=["Bash"], deny=["Read(secret.txt)"])
-    assert check(bash(command), book, place()).behavior is Behavior.DENY
+    assert check(bash(command), book, context()).behavior is Behavior.DENY
     assert (
-        check(bash(command.replace("secret", "public")), book, place()).behavior
+        check(bash(command.replace("secret", "public")), book, context()).behavior
         is not Behavior.DENY
     )
 

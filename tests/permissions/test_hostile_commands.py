@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.permissions import FAMILIES, Behavior, Family, RuleBook
-from tests.permissions.desk import place, says
+from tests.permissions.checking import behavior_of, context
 
 MEANT_WELL = RuleBook.of(
     allow=[
@@ -202,7 +202,7 @@ HOSTILE = [
 @pytest.mark.parametrize("command", HOSTILE, ids=[f"{n:03}" for n in range(len(HOSTILE))])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_P34_a_hostile_command_does_not_slip_through(command: str, family: Family) -> None:
-    assert says(command, MEANT_WELL, place(family)) is not Behavior.ALLOW
+    assert behavior_of(command, MEANT_WELL, context(family)) is not Behavior.ALLOW
 
 
 def test_P34_the_corpus_is_large_and_has_no_doubles() -> None:
@@ -215,7 +215,7 @@ def test_P34_the_corpus_is_large_and_has_no_doubles() -> None:
      "python3 -m pytest -q", "foo --version", "echo x > src/o", "cat /usr/share/doc/x"],
 )  # fmt: skip
 def test_P34_what_the_rules_were_meant_for_still_runs(command: str) -> None:
-    assert says(command, MEANT_WELL) is Behavior.ALLOW
+    assert behavior_of(command, MEANT_WELL) is Behavior.ALLOW
 
 
 OUT_OF_SIGHT = (
@@ -235,7 +235,7 @@ RM_IN_SIGHT = [
 @pytest.mark.parametrize("command", RM_IN_SIGHT)
 def test_P10_a_hidden_rm_is_denied_where_rm_is_denied(command: str) -> None:
     book = RuleBook.of(allow=["Bash"], deny=["Bash(rm:*)"])
-    assert says(command, book) is Behavior.DENY
+    assert behavior_of(command, book) is Behavior.DENY
 
 
 def test_P10_the_corpus_contains_hidden_rm_commands() -> None:
@@ -248,5 +248,5 @@ def test_P10_the_corpus_contains_hidden_rm_commands() -> None:
 )
 def test_P5_a_leading_star_does_not_cover_programs_that_run_others(command: str) -> None:
     book = RuleBook.of(allow=["Bash(* --version)"])
-    assert says(command, book) is Behavior.ASK
-    assert says("cargo --version", book) is Behavior.ALLOW
+    assert behavior_of(command, book) is Behavior.ASK
+    assert behavior_of("cargo --version", book) is Behavior.ALLOW

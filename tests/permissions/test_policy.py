@@ -24,7 +24,7 @@ from fairlead.permissions import (
     explain,
 )
 from tests.matrix import examples
-from tests.permissions.desk import CWD, bash, decide, place, says, tool
+from tests.permissions.checking import CWD, bash, behavior_of, context, decide, tool
 
 ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 
@@ -65,7 +65,7 @@ ENTRIES = st.builds(
 )
 BOOKS = st.lists(ENTRIES, max_size=6).map(lambda rules: RuleBook(rules=tuple(rules)))
 MODES = st.sampled_from([mode for mode in Mode if mode is not Mode.AUTO])
-PLACES = st.sampled_from([place(CLASSIC), place(CURRENT)])
+PLACES = st.sampled_from([context(CLASSIC), context(CURRENT)])
 
 
 def test_P24_deny_beats_ask_beats_allow_whatever_the_scope() -> None:
@@ -74,14 +74,14 @@ def test_P24_deny_beats_ask_beats_allow_whatever_the_scope() -> None:
         for behavior, scope in ((DENY, Scope.USER), (ASK, Scope.SESSION), (ALLOW, Scope.POLICY))
     ]
     for order in permutations(rules):
-        assert says("npm test", RuleBook(rules=order)) is DENY
+        assert behavior_of("npm test", RuleBook(rules=order)) is DENY
         without = tuple(entry for entry in order if entry.behavior is not DENY)
-        assert says("npm test", RuleBook(rules=without)) is ASK
+        assert behavior_of("npm test", RuleBook(rules=without)) is ASK
 
 
 def test_P24_a_narrow_ask_rule_outranks_a_wide_allow_rule() -> None:
-    assert says("npm test", RuleBook.of(allow=["Bash"], ask=["Bash(npm:*)"])) is ASK
-    assert says("npm test", RuleBook.of(ask=["Bash(npm:*)"], mode=Mode.BYPASS)) is ASK
+    assert behavior_of("npm test", RuleBook.of(allow=["Bash"], ask=["Bash(npm:*)"])) is ASK
+    assert behavior_of("npm test", RuleBook.of(ask=["Bash(npm:*)"], mode=Mode.BYPASS)) is ASK
 
 
 def test_P25_a_decision_names_rule_scope_and_file() -> None:
@@ -103,7 +103,7 @@ def test_P25_a_decision_says_that_no_rule_matched() -> None:
 
 def test_P26_explain_gives_the_whole_trail_in_words() -> None:
     book = RuleBook.of(allow=["Bash(npm:*)", "Bash(:*)"])
-    text = explain(bash("npm test && foo"), book, place())
+    text = explain(bash("npm test && foo"), book, context())
     assert text.splitlines() == [
         "Bash, mode default (asks before anything that is not plainly read-only):",
         "  1. the allow rule Bash(:*) (this session) is ignored: there is nothing before ':*': "
@@ -140,7 +140,7 @@ QUESTION = tool("AskUserQuestion", questions=[])
 
 
 def in_mode(mode: Mode, call: ToolCall | str, family: Family = CURRENT) -> Behavior:
-    return says(call, RuleBook.of(mode=mode), place(family))
+    return behavior_of(call, RuleBook.of(mode=mode), context(family))
 
 
 def test_P27_the_default_mode_asks_about_all_but_reading() -> None:
@@ -184,62 +184,62 @@ def test_P28_accept_edits_lets_edits_inside_through(family: Family) -> None:
 
 def test_P28_old_versions_ask_about_file_commands_in_spite_of_a_rule() -> None:
     book = RuleBook.of(allow=["Bash(rm:*)"])
-    assert says("rm x", book, place(CURRENT)) is ALLOW
-    assert says("rm x", book, place(CLASSIC)) is ASK
+    assert behavior_of("rm x", book, context(CURRENT)) is ALLOW
+    assert behavior_of("rm x", book, context(CLASSIC)) is ASK
 
 
 def test_P29_plan_mode_is_not_enforced_by_old_versions() -> None:
     for call in (EDIT, "npm x", "mkdir m", FETCH):
         assert in_mode(Mode.PLAN, call, CLASSIC) is ASK
     book = RuleBook.of(allow=["Write", "Bash"], mode=Mode.PLAN)
-    assert says(EDIT, book, place(CLASSIC)) is ALLOW
+    assert behavior_of(EDIT, book, context(CLASSIC)) is ALLOW
 
 
 def test_P29_plan_mode_of_newer_versions_asks_about_edits_and_refuses_commands() -> None:
     book = RuleBook.of(allow=["Write", "Bash", "Bash(npm:*)"], mode=Mode.PLAN)
-    assert says(EDIT, book) is ASK
-    assert says("npm x", book) is ALLOW
+    assert behavior_of(EDIT, book) is ASK
+    assert behavior_of("npm x", book) is ALLOW
     assert decide("mkdir m", book).reason is Reason.CLASSIFIER
-    assert says("mkdir m", book) is DENY
-    assert says(FETCH, book) is DENY
-    assert says(tool("Write", file_path=f"{CWD}/.git/x"), book) is DENY
-    assert says("mkdir m", book, place(classifier=True)) is ASK
-    assert says("ls", book) is ALLOW
+    assert behavior_of("mkdir m", book) is DENY
+    assert behavior_of(FETCH, book) is DENY
+    assert behavior_of(tool("Write", file_path=f"{CWD}/.git/x"), book) is DENY
+    assert behavior_of("mkdir m", book, context(classifier=True)) is ASK
+    assert behavior_of("ls", book) is ALLOW
 
 
 def test_P30_dont_ask_denies_what_it_would_ask() -> None:
     for call in (EDIT, FETCH, "npm x", QUESTION, tool("mcp__s__t")):
         assert in_mode(Mode.DONT_ASK, call) is DENY
     assert in_mode(Mode.DONT_ASK, "ls") is ALLOW
-    assert says("npm x", RuleBook.of(allow=["Bash(npm:*)"], mode=Mode.DONT_ASK)) is ALLOW
-    assert says("ls", RuleBook.of(ask=["Bash(ls)"], mode=Mode.DONT_ASK)) is DENY
+    assert behavior_of("npm x", RuleBook.of(allow=["Bash(npm:*)"], mode=Mode.DONT_ASK)) is ALLOW
+    assert behavior_of("ls", RuleBook.of(ask=["Bash(ls)"], mode=Mode.DONT_ASK)) is DENY
 
 
 def test_P31_bypass_lets_through_what_no_rule_forbids() -> None:
     for call in (EDIT, EDIT_OUTSIDE, FETCH, "npm x", "npm $(x)", tool("mcp__s__t"), tool("New")):
         assert in_mode(Mode.BYPASS, call) is ALLOW
-    assert says("npm x", RuleBook.of(deny=["Bash(npm:*)"], mode=Mode.BYPASS)) is DENY
-    assert says(EDIT, RuleBook.of(ask=["Write"], mode=Mode.BYPASS)) is ASK
+    assert behavior_of("npm x", RuleBook.of(deny=["Bash(npm:*)"], mode=Mode.BYPASS)) is DENY
+    assert behavior_of(EDIT, RuleBook.of(ask=["Write"], mode=Mode.BYPASS)) is ASK
 
 
 @pytest.mark.parametrize("name", ["AskUserQuestion", "ExitPlanMode"])
 @pytest.mark.parametrize("mode", [Mode.DEFAULT, Mode.ACCEPT_EDITS, Mode.PLAN, Mode.BYPASS])
 def test_P32_a_question_to_a_person_is_asked(name: str, mode: Mode) -> None:
-    assert says(tool(name), RuleBook.of(allow=[name], mode=mode)) is ASK
-    assert says(tool(name), RuleBook.of(mode=Mode.DONT_ASK)) is DENY
+    assert behavior_of(tool(name), RuleBook.of(allow=[name], mode=mode)) is ASK
+    assert behavior_of(tool(name), RuleBook.of(mode=Mode.DONT_ASK)) is DENY
 
 
 def test_P33_allow_rules_of_the_project_wait_for_trust() -> None:
     file = f"{CWD}/.claude/settings.json"
     book = RuleBook.of(allow=["Bash(npm:*)"], deny=["Bash(rm:*)"], scope=Scope.PROJECT, file=file)
-    waiting = place(CURRENT, trusted=False)
-    assert says("npm x", book, waiting) is ASK
-    assert says("rm x", book, waiting) is DENY
+    waiting = context(CURRENT, trusted=False)
+    assert behavior_of("npm x", book, waiting) is ASK
+    assert behavior_of("rm x", book, waiting) is DENY
     assert "ignored until the workspace is trusted" in explain(bash("npm x"), book, waiting)
-    assert says("npm x", book, place(CURRENT)) is ALLOW
-    assert says("npm x", book, place(CLASSIC, trusted=False)) is ALLOW
+    assert behavior_of("npm x", book, context(CURRENT)) is ALLOW
+    assert behavior_of("npm x", book, context(CLASSIC, trusted=False)) is ALLOW
     local = RuleBook.of(allow=["Bash(npm:*)"], scope=Scope.LOCAL)
-    assert says("npm x", local, waiting) is ALLOW
+    assert behavior_of("npm x", local, waiting) is ALLOW
 
 
 @given(

@@ -11,7 +11,7 @@ import pytest
 from fairlead.permissions import (
     Behavior,
     Mode,
-    Place,
+    PathContext,
     RuleBook,
     Scope,
     ToolCall,
@@ -105,11 +105,11 @@ def test_there_are_recorded_calls_of_every_outcome() -> None:
 def test_P55_recorded_clis_did_what_the_policy_says(
     version: str, name: str, call: ToolCall, outcome: Behavior
 ) -> None:
-    place = Place(
+    context = PathContext(
         cwd="/workspace/project",
         home="/workspace/home",
         family=family_of(version),
         is_directory=("/workspace/outside", "/workspace/project").__contains__,
     )
-    decision = check(call, BOOKS[name], place)
+    decision = check(call, BOOKS[name], context)
     assert decision.behavior is outcome, decision.words

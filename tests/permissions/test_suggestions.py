@@ -14,7 +14,7 @@ from fairlead.permissions import (
     CURRENT,
     Behavior,
     Family,
-    Place,
+    PathContext,
     RuleBook,
     ToolCall,
     check,
@@ -27,8 +27,8 @@ VERSIONS = ("2.1.29", "2.1.38", "2.1.120", "2.1.220", "2.1.325")
 DIRECTORIES = ("/workspace", "/workspace/outside", "/workspace/project")
 
 
-def place(family: Family) -> Place:
-    return Place(
+def context(family: Family) -> PathContext:
+    return PathContext(
         cwd="/workspace/project",
         home="/workspace/home",
         family=family,
@@ -62,7 +62,7 @@ def test_P43_suggestions_are_those_that_the_cli_sent(
     version: str, request_: dict[str, Any]
 ) -> None:
     call = ToolCall(tool=request_["tool_name"], input=request_["input"])
-    at = place(family_of(version))
+    at = context(family_of(version))
     assert suggestions(call, RuleBook(), at) == request_.get("permission_suggestions")
     assert check(call, RuleBook(), at).behavior is Behavior.ASK
 
@@ -87,7 +87,7 @@ def test_P43_a_command_is_suggested_as_the_cli_suggests_it(
 ) -> None:
     for family, expected in ((CLASSIC, classic), (CURRENT, current)):
         found = suggestions(
-            ToolCall(tool="Bash", input={"command": command}), RuleBook(), place(family)
+            ToolCall(tool="Bash", input={"command": command}), RuleBook(), context(family)
         )
         assert found is not None
         contents = [rule["ruleContent"] for update in found for rule in update["rules"]]
@@ -110,7 +110,7 @@ def test_P43_what_cannot_be_checked_has_no_suggestion(
 ) -> None:
     for family, expected in ((CLASSIC, classic), (CURRENT, current)):
         found = suggestions(
-            ToolCall(tool="Bash", input={"command": command}), RuleBook(), place(family)
+            ToolCall(tool="Bash", input={"command": command}), RuleBook(), context(family)
         )
         tools = (
             None if found is None else [r["toolName"] for update in found for r in update["rules"]]
@@ -121,7 +121,7 @@ def test_P43_what_cannot_be_checked_has_no_suggestion(
 def test_P43_what_a_rule_already_allows_is_not_suggested_again() -> None:
     book = RuleBook.of(allow=["Bash(npm:*)"])
     call = ToolCall(tool="Bash", input={"command": "npm --version && rm x"})
-    found = suggestions(call, book, place(CURRENT))
+    found = suggestions(call, book, context(CURRENT))
     assert found is not None
     assert [update["type"] for update in found] == ["addRules", "addDirectories", "setMode"]
     assert found[0]["rules"] == [{"toolName": "Bash", "ruleContent": "npm --version && rm x"}]
@@ -142,7 +142,7 @@ def test_P43_old_versions_suggest_a_rule_for_each_part_of_a_loop(
     command: str, expected: list[str]
 ) -> None:
     call = ToolCall(tool="Bash", input={"command": command})
-    found = suggestions(call, RuleBook(), place(CLASSIC))
+    found = suggestions(call, RuleBook(), context(CLASSIC))
     assert found is not None
     contents = [rule["ruleContent"] for update in found for rule in update["rules"]]
     assert contents == expected
@@ -151,7 +151,7 @@ def test_P43_old_versions_suggest_a_rule_for_each_part_of_a_loop(
 def test_P43_parts_in_a_pipeline_of_a_loop_are_suggested_by_stage() -> None:
     command = "for i in 1; do ls | grep x; done"
     found = suggestions(
-        ToolCall(tool="Bash", input={"command": command}), RuleBook(), place(CLASSIC)
+        ToolCall(tool="Bash", input={"command": command}), RuleBook(), context(CLASSIC)
     )
     assert found is not None
     contents = [[rule["ruleContent"] for rule in update["rules"]] for update in found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.permissions import FAMILIES, Behavior, Mode, RuleBook, ToolCall, family_of
-from tests.permissions.desk import CWD, bash, place, says, tool
+from tests.permissions.checking import CWD, bash, behavior_of, context, tool
 
 ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 RULES = RuleBook.of(allow=["Bash(npm:*)", "Bash(rm:*)"], deny=["Read(secret.txt)"])
@@ -35,7 +35,7 @@ MEASURED = [
 def test_P55_each_version_decides_as_it_was_seen_to(
     book: RuleBook, mode: Mode, call: ToolCall, expected: tuple[Behavior, ...]
 ) -> None:
-    found = tuple(says(call, book.with_mode(mode), place(family)) for family in FAMILIES)
+    found = tuple(behavior_of(call, book.with_mode(mode), context(family)) for family in FAMILIES)
     assert found == expected
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.permissions import Behavior, RuleBook
 from fairlead.permissions.rules.domains import host_of
-from tests.permissions.desk import says, tool
+from tests.permissions.checking import behavior_of, tool
 
 ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 EXAMPLE = RuleBook.of(allow=["WebFetch(domain:example.com)"])
@@ -22,7 +22,7 @@ EXAMPLE = RuleBook.of(allow=["WebFetch(domain:example.com)"])
     ],
 )
 def test_P22_a_domain_rule_covers_its_host(url: str) -> None:
-    assert says(tool("WebFetch", url=url), EXAMPLE) is ALLOW
+    assert behavior_of(tool("WebFetch", url=url), EXAMPLE) is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_P22_a_domain_rule_covers_its_host(url: str) -> None:
     ],
 )
 def test_P22_a_domain_rule_covers_nothing_else(url: str) -> None:
-    assert says(tool("WebFetch", url=url), EXAMPLE) is ASK
+    assert behavior_of(tool("WebFetch", url=url), EXAMPLE) is ASK
 
 
 @pytest.mark.parametrize(
@@ -71,26 +71,26 @@ def test_P22_a_domain_rule_covers_nothing_else(url: str) -> None:
 )
 def test_P22_a_denied_domain_cannot_be_spelled_away(url: str) -> None:
     book = RuleBook.of(allow=["WebFetch"], deny=["WebFetch(domain:example.com)"])
-    assert says(tool("WebFetch", url=url), book) is DENY
+    assert behavior_of(tool("WebFetch", url=url), book) is DENY
 
 
 def test_P22_a_star_covers_subdomains_and_not_the_domain_itself() -> None:
     book = RuleBook.of(allow=["WebFetch(domain:*.wild.test)"])
-    assert says(tool("WebFetch", url="https://a.wild.test/"), book) is ALLOW
-    assert says(tool("WebFetch", url="https://b.a.wild.test/"), book) is ALLOW
-    assert says(tool("WebFetch", url="https://wild.test/"), book) is ASK
-    assert says(tool("WebFetch", url="https://evilwild.test/"), book) is ASK
+    assert behavior_of(tool("WebFetch", url="https://a.wild.test/"), book) is ALLOW
+    assert behavior_of(tool("WebFetch", url="https://b.a.wild.test/"), book) is ALLOW
+    assert behavior_of(tool("WebFetch", url="https://wild.test/"), book) is ASK
+    assert behavior_of(tool("WebFetch", url="https://evilwild.test/"), book) is ASK
 
 
 def test_P22_documentation_that_the_cli_always_fetches_needs_no_rule() -> None:
-    assert says(tool("WebFetch", url="https://docs.python.org/3/")) is ALLOW
-    assert says(tool("WebFetch", url="https://docs.python.org.evil.test/")) is ASK
-    assert says(tool("WebFetch", url="https://docs.python.org@evil.test/")) is ASK
+    assert behavior_of(tool("WebFetch", url="https://docs.python.org/3/")) is ALLOW
+    assert behavior_of(tool("WebFetch", url="https://docs.python.org.evil.test/")) is ASK
+    assert behavior_of(tool("WebFetch", url="https://docs.python.org@evil.test/")) is ASK
 
 
 def test_P22_a_rule_without_domain_covers_nothing() -> None:
     book = RuleBook.of(allow=["WebFetch(example.com)", "WebFetch(https://example.com/*)"])
-    assert says(tool("WebFetch", url="https://example.com/"), book) is ASK
+    assert behavior_of(tool("WebFetch", url="https://example.com/"), book) is ASK
 
 
 def test_P22_a_host_is_only_given_where_it_is_certain() -> None:

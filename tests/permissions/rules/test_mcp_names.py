@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.permissions import CLASSIC, Behavior, RuleBook, ToolCall, check
-from tests.permissions.desk import place, says, tool
+from tests.permissions.checking import behavior_of, context, tool
 
 ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 
@@ -31,7 +31,7 @@ ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 def test_P23_an_allow_rule_covers_a_server_or_a_tool(
     rule: str, name: str, expected: Behavior
 ) -> None:
-    assert says(tool(name), RuleBook.of(allow=[rule])) is expected
+    assert behavior_of(tool(name), RuleBook.of(allow=[rule])) is expected
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_P23_an_allow_rule_covers_a_server_or_a_tool(
     ],
 )
 def test_P23_a_deny_rule_assumes_the_worst(rule: str, name: str, expected: Behavior) -> None:
-    assert says(tool(name), RuleBook.of(deny=[rule])) is expected
+    assert behavior_of(tool(name), RuleBook.of(deny=[rule])) is expected
 
 
 def test_P23_the_server_settles_what_a_name_leaves_open() -> None:
     book = RuleBook.of(allow=["mcp__s"])
     of_s = ToolCall(tool="mcp__s__x__t", mcp_server="s")
     of_s_x = ToolCall(tool="mcp__s__x__t", mcp_server="s__x")
-    assert check(of_s, book, place()).behavior is ALLOW
-    assert check(of_s_x, book, place()).behavior is ASK
+    assert check(of_s, book, context()).behavior is ALLOW
+    assert check(of_s_x, book, context()).behavior is ASK
 
 
 def test_P23_old_versions_know_no_star_in_a_tool_name() -> None:
     book = RuleBook.of(allow=["mcp__s__get*"])
-    assert says(tool("mcp__s__get_user"), book, place(CLASSIC)) is ASK
+    assert behavior_of(tool("mcp__s__get_user"), book, context(CLASSIC)) is ASK

@@ -15,7 +15,7 @@ from fairlead.permissions import (
     Scope,
     ToolCall,
 )
-from tests.permissions.desk import CWD, HOME, decide, place, says, tool
+from tests.permissions.checking import CWD, HOME, behavior_of, context, decide, tool
 
 ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 OUTSIDE = "/ship/outside"
@@ -23,26 +23,26 @@ OUTSIDE = "/ship/outside"
 
 def denies(pattern: str, path: str, scope: Scope = Scope.PROJECT, file: str | None = None) -> bool:
     book = RuleBook.of(deny=[f"Read({pattern})"], scope=scope, file=file)
-    return says(tool("Read", file_path=path), book) is DENY
+    return behavior_of(tool("Read", file_path=path), book) is DENY
 
 
 @pytest.mark.parametrize("operator", [">", ">>", ">|", "2>", "&>", ">&"])
 def test_P13_a_redirection_that_writes_asks(operator: str) -> None:
-    assert says(f"echo x {operator} out.txt") is ASK
+    assert behavior_of(f"echo x {operator} out.txt") is ASK
 
 
 @pytest.mark.parametrize("command", ["ls 2>&1", "ls > /dev/null", "ls >/dev/null 2>&1", "ls 1>&2"])
 def test_P13_a_redirection_that_writes_nothing_needs_no_right(command: str) -> None:
-    assert says(command) is ALLOW
+    assert behavior_of(command) is ALLOW
 
 
 def test_P13_the_right_to_edit_a_file_is_the_right_to_redirect_to_it() -> None:
     book = RuleBook.of(allow=["Edit(src/**)"])
-    assert says("echo x > src/o", book) is ALLOW
-    assert says("echo x > o", book) is ASK
-    assert says("echo x > o", RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ALLOW
-    assert says("echo x > ../o", RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ASK
-    assert says("npm x > o", RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ASK
+    assert behavior_of("echo x > src/o", book) is ALLOW
+    assert behavior_of("echo x > o", book) is ASK
+    assert behavior_of("echo x > o", RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ALLOW
+    assert behavior_of("echo x > ../o", RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ASK
+    assert behavior_of("npm x > o", RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ASK
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_P13_the_right_to_edit_a_file_is_the_right_to_redirect_to_it() -> None:
     ],
 )
 def test_P14_a_rule_for_a_command_opens_no_file_outside(command: str) -> None:
-    assert says(command, RuleBook.of(allow=["Bash(cat:*)", "Bash(ls:*)"])) is ASK
+    assert behavior_of(command, RuleBook.of(allow=["Bash(cat:*)", "Bash(ls:*)"])) is ASK
 
 
 def test_P14_a_rule_for_reading_opens_files_to_commands() -> None:
     book = RuleBook.of(allow=[f"Read(/{OUTSIDE}/**)"])
-    assert says(f"cat {OUTSIDE}/x.txt", book) is ALLOW
-    assert says(f"ls {OUTSIDE}", book) is ALLOW
-    assert says(f"ls {OUTSIDE}/..", book) is ASK
+    assert behavior_of(f"cat {OUTSIDE}/x.txt", book) is ALLOW
+    assert behavior_of(f"ls {OUTSIDE}", book) is ALLOW
+    assert behavior_of(f"ls {OUTSIDE}/..", book) is ASK
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_P14_a_rule_for_reading_opens_files_to_commands() -> None:
     ],
 )
 def test_P14_a_file_that_may_not_be_read_may_not_be_read_by_a_command(command: str) -> None:
-    assert says(command, RuleBook.of(allow=["Bash"], deny=["Read(./secret.txt)"])) is DENY
+    assert behavior_of(command, RuleBook.of(allow=["Bash"], deny=["Read(./secret.txt)"])) is DENY
 
 
 def test_P14_a_star_that_may_reach_a_denied_file_asks() -> None:
     book = RuleBook.of(deny=["Read(./secret.txt)"])
-    assert says("cat *.txt", book) is ASK
-    assert says("cat *.txt") is ALLOW
+    assert behavior_of("cat *.txt", book) is ASK
+    assert behavior_of("cat *.txt") is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -178,64 +178,66 @@ def test_P17_patterns_are_those_of_gitignore(pattern: str, path: str, expected: 
 
 def test_P17_what_allows_minds_upper_and_lower_case() -> None:
     book = RuleBook.of(allow=["Read(//data/Open/**)"])
-    assert says(tool("Read", file_path="/data/Open/x"), book) is ALLOW
-    assert says(tool("Read", file_path="/data/open/x"), book) is ASK
+    assert behavior_of(tool("Read", file_path="/data/Open/x"), book) is ALLOW
+    assert behavior_of(tool("Read", file_path="/data/open/x"), book) is ASK
 
 
 def test_P18_to_deny_one_spelling_is_enough() -> None:
-    at = place(links={f"{CWD}/link": OUTSIDE})
+    at = context(links={f"{CWD}/link": OUTSIDE})
     book = RuleBook.of(allow=["Read"], deny=[f"Read(/{OUTSIDE}/**)"])
-    assert says(tool("Read", file_path=f"{CWD}/link/x.txt"), book, at) is DENY
-    assert says("cat link/x.txt", book, at) is DENY
+    assert behavior_of(tool("Read", file_path=f"{CWD}/link/x.txt"), book, at) is DENY
+    assert behavior_of("cat link/x.txt", book, at) is DENY
 
 
 def test_P18_to_allow_every_spelling_must_be_covered() -> None:
-    at = place(links={f"{CWD}/link": OUTSIDE})
+    at = context(links={f"{CWD}/link": OUTSIDE})
     link = tool("Read", file_path=f"{CWD}/link/x.txt")
-    assert says(link, at=at) is ASK
-    assert says(link, RuleBook.of(allow=["Read(link/**)"]), at) is ASK
-    assert says(link, RuleBook.of(allow=["Read(link/**)", f"Read(/{OUTSIDE}/**)"]), at) is ALLOW
-    assert says("ls link/", at=at) is ASK
+    assert behavior_of(link, at=at) is ASK
+    assert behavior_of(link, RuleBook.of(allow=["Read(link/**)"]), at) is ASK
+    assert (
+        behavior_of(link, RuleBook.of(allow=["Read(link/**)", f"Read(/{OUTSIDE}/**)"]), at) is ALLOW
+    )
+    assert behavior_of("ls link/", at=at) is ASK
     edit = tool("Write", file_path=f"{CWD}/link/x.txt")
-    assert says(edit, RuleBook.of(mode=Mode.ACCEPT_EDITS), at) is ASK
-    assert says(edit, RuleBook.of(allow=["Write"]), at) is ASK
+    assert behavior_of(edit, RuleBook.of(mode=Mode.ACCEPT_EDITS), at) is ASK
+    assert behavior_of(edit, RuleBook.of(allow=["Write"]), at) is ASK
 
 
 @pytest.mark.parametrize("path", ["/ship/project-evil/z.txt", "/ship/projec", "/ship"])
 def test_P19_a_path_is_not_inside_because_it_begins_alike(path: str) -> None:
-    assert says(tool("Read", file_path=path)) is ASK
-    assert says(f"cat {path}") is ASK
-    assert says(tool("Read", file_path=f"{CWD}/../project-evil/z.txt")) is ASK
+    assert behavior_of(tool("Read", file_path=path)) is ASK
+    assert behavior_of(f"cat {path}") is ASK
+    assert behavior_of(tool("Read", file_path=f"{CWD}/../project-evil/z.txt")) is ASK
 
 
 def test_P19_added_directories_are_inside() -> None:
     book = RuleBook.of(directories=[OUTSIDE])
-    assert says(tool("Read", file_path=f"{OUTSIDE}/x"), book) is ALLOW
-    assert says(tool("Read", file_path=f"{OUTSIDE}-evil/x"), book) is ASK
-    assert says(tool("Write", file_path=f"{OUTSIDE}/x"), book) is ASK
-    assert says(f"rm {OUTSIDE}/x", book) is ASK
+    assert behavior_of(tool("Read", file_path=f"{OUTSIDE}/x"), book) is ALLOW
+    assert behavior_of(tool("Read", file_path=f"{OUTSIDE}-evil/x"), book) is ASK
+    assert behavior_of(tool("Write", file_path=f"{OUTSIDE}/x"), book) is ASK
+    assert behavior_of(f"rm {OUTSIDE}/x", book) is ASK
 
 
 @pytest.mark.parametrize("name", ["Edit", "Write", "NotebookEdit"])
 def test_P20_only_edit_rules_allow_edits(name: str) -> None:
     path = f"{CWD}/src/a.py"
     call = tool(name, file_path=path) if name != "NotebookEdit" else tool(name, notebook_path=path)
-    assert says(call, RuleBook.of(allow=["Edit(src/**)"])) is ALLOW
-    assert says(call, RuleBook.of(allow=["Write(src/**)", "NotebookEdit(src/**)"])) is ASK
-    assert says(call, RuleBook.of(deny=["Edit(src/**)"], mode=Mode.BYPASS)) is DENY
-    assert says(call, RuleBook.of(deny=["Write(src/**)"], mode=Mode.BYPASS)) is DENY
+    assert behavior_of(call, RuleBook.of(allow=["Edit(src/**)"])) is ALLOW
+    assert behavior_of(call, RuleBook.of(allow=["Write(src/**)", "NotebookEdit(src/**)"])) is ASK
+    assert behavior_of(call, RuleBook.of(deny=["Edit(src/**)"], mode=Mode.BYPASS)) is DENY
+    assert behavior_of(call, RuleBook.of(deny=["Write(src/**)"], mode=Mode.BYPASS)) is DENY
 
 
 def test_P20_what_may_be_edited_may_be_read() -> None:
     book = RuleBook.of(allow=[f"Edit(/{OUTSIDE}/**)"])
-    assert says(tool("Read", file_path=f"{OUTSIDE}/x"), book) is ALLOW
-    assert says(tool("Write", file_path=f"{OUTSIDE}/x"), book) is ALLOW
-    assert says(tool("Read", file_path=f"{OUTSIDE}-evil/x"), book) is ASK
+    assert behavior_of(tool("Read", file_path=f"{OUTSIDE}/x"), book) is ALLOW
+    assert behavior_of(tool("Write", file_path=f"{OUTSIDE}/x"), book) is ALLOW
+    assert behavior_of(tool("Read", file_path=f"{OUTSIDE}-evil/x"), book) is ASK
 
 
 def test_P20_a_rule_for_a_whole_editing_tool_covers_that_tool() -> None:
-    assert says(tool("Write", file_path=f"{CWD}/a"), RuleBook.of(allow=["Write"])) is ALLOW
-    assert says(tool("Write", file_path=f"{CWD}/a"), RuleBook.of(allow=["Edit"])) is ASK
+    assert behavior_of(tool("Write", file_path=f"{CWD}/a"), RuleBook.of(allow=["Write"])) is ALLOW
+    assert behavior_of(tool("Write", file_path=f"{CWD}/a"), RuleBook.of(allow=["Edit"])) is ASK
 
 
 @pytest.mark.parametrize(("family", "expected"), [(CURRENT, DENY), (CLASSIC, ASK)])
@@ -243,7 +245,7 @@ def test_P20_newer_versions_do_not_write_what_may_not_be_read(
     family: Family, expected: Behavior
 ) -> None:
     book = RuleBook.of(deny=["Read(src/**)"])
-    assert says(tool("Write", file_path=f"{CWD}/src/a"), book, place(family)) is expected
+    assert behavior_of(tool("Write", file_path=f"{CWD}/src/a"), book, context(family)) is expected
 
 
 @pytest.mark.parametrize(
@@ -258,10 +260,10 @@ def test_P20_newer_versions_do_not_write_what_may_not_be_read(
 def test_P21_protected_files_ask_even_where_edits_are_accepted(path: str, family: Family) -> None:
     call = tool("Write", file_path=f"{CWD}/{path}")
     accepting = RuleBook.of(allow=["Edit(**)"], mode=Mode.ACCEPT_EDITS)
-    assert decide(call, accepting, place(family)).reason is Reason.PROTECTED
-    assert says(f"touch '{path}'", accepting, place(family)) is ASK
-    assert says(f"echo x > '{path}'", accepting, place(family)) is ASK
-    assert says(call, RuleBook.of(mode=Mode.BYPASS), place(family)) is ALLOW
+    assert decide(call, accepting, context(family)).reason is Reason.PROTECTED
+    assert behavior_of(f"touch '{path}'", accepting, context(family)) is ASK
+    assert behavior_of(f"echo x > '{path}'", accepting, context(family)) is ASK
+    assert behavior_of(call, RuleBook.of(mode=Mode.BYPASS), context(family)) is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,7 @@ def test_P21_protected_files_ask_even_where_edits_are_accepted(path: str, family
 )
 def test_P21_other_files_are_not_protected(path: str) -> None:
     call = tool("Write", file_path=f"{CWD}/{path}")
-    assert says(call, RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ALLOW
+    assert behavior_of(call, RuleBook.of(mode=Mode.ACCEPT_EDITS)) is ALLOW
 
 
 @pytest.mark.parametrize(("family", "expected"), [(CURRENT, ASK), (CLASSIC, ALLOW)])
@@ -277,8 +279,8 @@ def test_P21_a_rule_for_the_whole_tool_covers_them_only_in_old_versions(
     family: Family, expected: Behavior
 ) -> None:
     call = tool("Write", file_path=f"{CWD}/.git/x")
-    assert says(call, RuleBook.of(allow=["Write"]), place(family)) is expected
-    assert says("touch .git/x", RuleBook.of(allow=["Bash"]), place(family)) is expected
+    assert behavior_of(call, RuleBook.of(allow=["Write"]), context(family)) is expected
+    assert behavior_of("touch .git/x", RuleBook.of(allow=["Bash"]), context(family)) is expected
 
 
 @pytest.mark.parametrize(
@@ -297,4 +299,4 @@ def test_P21_a_rule_for_the_whole_tool_covers_them_only_in_old_versions(
     ],
 )
 def test_P27_a_search_is_judged_by_where_it_looks(call: ToolCall, expected: Behavior) -> None:
-    assert says(call, RuleBook.of(mode=Mode.ACCEPT_EDITS)) is expected
+    assert behavior_of(call, RuleBook.of(mode=Mode.ACCEPT_EDITS)) is expected

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.permissions import Behavior, Rule, RuleBook
-from tests.permissions.desk import says
+from tests.permissions.checking import behavior_of
 
 TOOL_NAMES = st.from_regex(r"[A-Z][A-Za-z]{0,11}|mcp__[a-z]{1,6}(__[a-z]{1,6})?", fullmatch=True)
 
@@ -94,8 +94,10 @@ def test_P2_a_rule_that_only_an_old_cli_rejects_says_why(
 
 @pytest.mark.parametrize("text", ["bash(npm:*)", "Bash(npm", "Bash(:*)", "Bash()"])
 def test_P2_a_malformed_rule_matches_nothing(text: str) -> None:
-    assert says("npm test", RuleBook.of(allow=[text])) is Behavior.ASK
-    assert says("npm test", RuleBook.of(allow=["Bash(npm:*)"], deny=[text])) is Behavior.ALLOW
+    assert behavior_of("npm test", RuleBook.of(allow=[text])) is Behavior.ASK
+    assert (
+        behavior_of("npm test", RuleBook.of(allow=["Bash(npm:*)"], deny=[text])) is Behavior.ALLOW
+    )
 
 
 @given(text=st.text())

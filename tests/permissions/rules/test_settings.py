@@ -32,7 +32,7 @@ from fairlead.permissions import (
     rule_values,
     write_update,
 )
-from tests.permissions.desk import bash, says, tool
+from tests.permissions.checking import bash, behavior_of, tool
 
 
 def files_in(folder: Path) -> SettingsFiles:
@@ -163,8 +163,8 @@ def test_P39_policy_and_flag_settings_are_read(tmp_path: Path) -> None:
     files = SettingsFiles(paths={Scope.POLICY: str(policy), Scope.FLAG: str(flag)})
     book = load_settings(files)
     assert {entry.scope for entry in book.rules} == {Scope.POLICY, Scope.FLAG}
-    assert says("npm x", book) is Behavior.DENY
-    assert says("foo", book) is Behavior.ALLOW
+    assert behavior_of("npm x", book) is Behavior.DENY
+    assert behavior_of("foo", book) is Behavior.ALLOW
 
 
 def test_P40_mode_bits_and_symlinks_stay_and_nothing_is_left_over(tmp_path: Path) -> None:
@@ -257,6 +257,6 @@ def test_a_real_place_resolves_real_symlinks(tmp_path: Path) -> None:
     (project / "link").symlink_to(outside)
     at = place_of(str(project), str(tmp_path))
     assert at.is_directory(str(outside))
-    assert says(tool("Read", file_path=str(project / "link/x.txt")), at=at) is Behavior.ASK
-    assert says(bash("cat link/x.txt"), at=at) is Behavior.ASK
-    assert says(bash("ls"), at=at) is Behavior.ALLOW
+    assert behavior_of(tool("Read", file_path=str(project / "link/x.txt")), at=at) is Behavior.ASK
+    assert behavior_of(bash("cat link/x.txt"), at=at) is Behavior.ASK
+    assert behavior_of(bash("ls"), at=at) is Behavior.ALLOW

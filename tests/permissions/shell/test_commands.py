@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairlead.permissions import Behavior, RuleBook
 from fairlead.permissions.shell.commands import parse_command
-from tests.permissions.desk import decide
+from tests.permissions.checking import decide
 
 SHELL_TEXT = st.text(alphabet="abn \t\n;|&<>()$`'\"\\{}[]*?#!=~-/.\u00a0é", max_size=40)
 

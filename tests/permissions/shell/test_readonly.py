@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.permissions import CLASSIC, CURRENT, Behavior, Family, Reason
-from tests.permissions.desk import decide, place, says
+from tests.permissions.checking import behavior_of, context, decide
 
 LOOKING = [
     "ls", "ls -la src", "pwd", "whoami", "cat a.txt", "head -n 3 a.txt", "tail -5 a.txt",
@@ -33,7 +33,7 @@ ACTING = [
 @pytest.mark.parametrize("command", LOOKING)
 @pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
 def test_P12_a_command_that_only_looks_needs_no_rule(command: str, family: Family) -> None:
-    decision = decide(command, at=place(family))
+    decision = decide(command, at=context(family))
     assert decision.behavior is Behavior.ALLOW
     assert decision.reason is Reason.READ_ONLY
 
@@ -41,12 +41,12 @@ def test_P12_a_command_that_only_looks_needs_no_rule(command: str, family: Famil
 @pytest.mark.parametrize("command", ACTING)
 @pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
 def test_P12_what_may_act_asks(command: str, family: Family) -> None:
-    assert says(command, at=place(family)) is Behavior.ASK
+    assert behavior_of(command, at=context(family)) is Behavior.ASK
 
 
 @pytest.mark.parametrize(
     "command", ["printf '%s' x", "seq 3", "timeout 5 ls", "cat < a.txt", "ls *.txt", "ls # x"]
 )
 def test_P12_newer_versions_know_more_that_only_looks(command: str) -> None:
-    assert says(command, at=place(CURRENT)) is Behavior.ALLOW
-    assert says(command, at=place(CLASSIC)) is Behavior.ASK
+    assert behavior_of(command, at=context(CURRENT)) is Behavior.ALLOW
+    assert behavior_of(command, at=context(CLASSIC)) is Behavior.ASK

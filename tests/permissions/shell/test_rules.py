@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.permissions import CLASSIC, CURRENT, Behavior, Family, Reason, RuleBook
-from tests.permissions.desk import decide, place, says
+from tests.permissions.checking import behavior_of, context, decide
 
 ALLOW, ASK, DENY = Behavior.ALLOW, Behavior.ASK, Behavior.DENY
 NPM = RuleBook.of(allow=["Bash(npm:*)"])
@@ -13,40 +13,40 @@ NPM = RuleBook.of(allow=["Bash(npm:*)"])
 
 @pytest.mark.parametrize("command", ["make all", " make all", "make all ", "timeout 5 make all"])
 def test_P3_an_exact_rule_matches_its_command(command: str) -> None:
-    assert says(command, RuleBook.of(allow=["Bash(make all)"])) is ALLOW
+    assert behavior_of(command, RuleBook.of(allow=["Bash(make all)"])) is ALLOW
 
 
 @pytest.mark.parametrize(
     "command", ["make", "make all x", "make  all", 'make "all"', "Make all", "make al", "xmake all"]
 )
 def test_P3_an_exact_rule_matches_nothing_else(command: str) -> None:
-    assert says(command, RuleBook.of(allow=["Bash(make all)"])) is ASK
+    assert behavior_of(command, RuleBook.of(allow=["Bash(make all)"])) is ASK
 
 
 def test_P3_an_exact_rule_may_be_a_whole_compound_command() -> None:
     book = RuleBook.of(allow=["Bash(foo && bar)"])
-    assert says("foo && bar", book) is ALLOW
-    assert says("foo", book) is ASK
-    assert says("foo && bar && foo", book) is ASK
+    assert behavior_of("foo && bar", book) is ALLOW
+    assert behavior_of("foo", book) is ASK
+    assert behavior_of("foo && bar && foo", book) is ASK
 
 
 @pytest.mark.parametrize("command", ["npm", "npm test", "npm  test", "npm\ttest", '"npm" test'])
 def test_P4_a_prefix_matches_the_word_and_what_follows(command: str) -> None:
-    assert says(command, NPM) is ALLOW
+    assert behavior_of(command, NPM) is ALLOW
 
 
 @pytest.mark.parametrize(
     "command", ["npmx", "npmx test", "NPM test", "./npm", "/usr/bin/npm x", "np m"]
 )
 def test_P4_a_prefix_ends_at_a_word_boundary(command: str) -> None:
-    assert says(command, NPM) is ASK
+    assert behavior_of(command, NPM) is ASK
 
 
 def test_P4_a_prefix_of_two_words_is_not_fooled_by_quotes() -> None:
     book = RuleBook.of(allow=["Bash(npm run:*)"])
-    assert says("npm run build", book) is ALLOW
-    assert says('npm "run build"', book) is ASK
-    assert says("npm running", book) is ASK
+    assert behavior_of("npm run build", book) is ALLOW
+    assert behavior_of('npm "run build"', book) is ASK
+    assert behavior_of("npm running", book) is ASK
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,16 @@ def test_P4_a_prefix_of_two_words_is_not_fooled_by_quotes() -> None:
     ],
 )
 def test_P5_a_star_matches_any_words(rule: str, command: str, expected: Behavior) -> None:
-    assert says(command, RuleBook.of(allow=[f"Bash({rule})"])) is expected
+    assert behavior_of(command, RuleBook.of(allow=[f"Bash({rule})"])) is expected
 
 
 @pytest.mark.parametrize(("family", "expected"), [(CURRENT, ALLOW), (CLASSIC, ASK)])
 def test_P5_a_last_star_matches_no_words_only_in_newer_versions(
     family: Family, expected: Behavior
 ) -> None:
-    assert says("npm run", RuleBook.of(allow=["Bash(npm run *)"]), place(family)) is expected
+    assert (
+        behavior_of("npm run", RuleBook.of(allow=["Bash(npm run *)"]), context(family)) is expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,13 +99,13 @@ def test_P5_a_last_star_matches_no_words_only_in_newer_versions(
 )
 @pytest.mark.parametrize("rule", ["Bash(npm:*)", "Bash(npm *)", "Bash(npm*)"])
 def test_P6_no_star_reaches_over_an_operator(command: str, rule: str) -> None:
-    assert says(command, RuleBook.of(allow=[rule])) is ASK
+    assert behavior_of(command, RuleBook.of(allow=[rule])) is ASK
 
 
 @pytest.mark.parametrize("command", ['npm "a;b"', "npm 'a && b'", r"npm a\;b", "npm 'a\nb'"])
 def test_P6_an_operator_in_quotes_is_no_operator(command: str) -> None:
     expected = Behavior.MAY_ASK if "\\" in command else ALLOW
-    assert says(command, NPM) is expected
+    assert behavior_of(command, NPM) is expected
 
 
 @pytest.mark.parametrize(
@@ -119,9 +121,9 @@ def test_P7_one_denied_part_denies_the_whole_command(command: str) -> None:
 
 def test_P8_every_part_must_be_allowed() -> None:
     book = RuleBook.of(allow=["Bash(npm:*)", "Bash(make)"])
-    assert says("npm test && make", book) is ALLOW
-    assert says("npm test && ls | make", book) is ALLOW
-    assert says("npm test && make && foo", book) is ASK
+    assert behavior_of("npm test && make", book) is ALLOW
+    assert behavior_of("npm test && ls | make", book) is ALLOW
+    assert behavior_of("npm test && make && foo", book) is ASK
     assert "`foo`: ask: no rule covers it" in decide("npm x && foo", book).trail
 
 
@@ -175,8 +177,8 @@ def test_P9_what_is_not_understood_asks(command: str) -> None:
 
 
 def test_P9_deep_nesting_is_a_doubt_and_not_a_crash() -> None:
-    assert says("npm " + "$(" * 300 + "ls" + ")" * 300, NPM) is ASK
-    assert says("(" * 2000 + "npm" + ")" * 2000, NPM) is ASK
+    assert behavior_of("npm " + "$(" * 300 + "ls" + ")" * 300, NPM) is ASK
+    assert behavior_of("(" * 2000 + "npm" + ")" * 2000, NPM) is ASK
 
 
 @pytest.mark.parametrize(
@@ -241,21 +243,21 @@ def test_P9_deep_nesting_is_a_doubt_and_not_a_crash() -> None:
 @pytest.mark.parametrize("family", [CLASSIC, CURRENT], ids=lambda family: family.name)
 def test_P10_a_deny_rule_sees_through_disguises(command: str, family: Family) -> None:
     book = RuleBook.of(allow=["Bash"], deny=["Bash(npm:*)"])
-    assert says(command, book, place(family)) is DENY
+    assert behavior_of(command, book, context(family)) is DENY
 
 
 @pytest.mark.parametrize(
     "command", ["npmx", "echo npm", "ls npm", "git commit -m 'npm x'", "cat npm.txt"]
 )
 def test_P10_a_deny_rule_does_not_see_ghosts(command: str) -> None:
-    assert says(command, RuleBook.of(allow=["Bash"], deny=["Bash(npm:*)"])) is ALLOW
+    assert behavior_of(command, RuleBook.of(allow=["Bash"], deny=["Bash(npm:*)"])) is ALLOW
 
 
 def test_P10_an_ask_rule_asks_even_for_what_needs_no_rule() -> None:
     book = RuleBook.of(allow=["Bash"], ask=["Bash(ls:*)"])
-    assert says("ls", book) is ASK
-    assert says("cat a && timeout 5 ls -l", book) is ASK
-    assert says("pwd", book) is ALLOW
+    assert behavior_of("ls", book) is ASK
+    assert behavior_of("cat a && timeout 5 ls -l", book) is ASK
+    assert behavior_of("pwd", book) is ALLOW
 
 
 @pytest.mark.parametrize(
@@ -305,24 +307,27 @@ def test_P10_an_ask_rule_asks_even_for_what_needs_no_rule() -> None:
 def test_P11_an_allow_rule_looks_past_only_what_was_measured(
     command: str, classic: Behavior, current: Behavior
 ) -> None:
-    assert (says(command, NPM, place(CLASSIC)), says(command, NPM)) == (classic, current)
+    assert (behavior_of(command, NPM, context(CLASSIC)), behavior_of(command, NPM)) == (
+        classic,
+        current,
+    )
 
 
 def test_P11_an_exact_rule_does_not_reach_behind_xargs() -> None:
-    assert says("xargs npm test", RuleBook.of(allow=["Bash(npm test)"])) is ASK
-    assert says("xargs npm test", RuleBook.of(allow=["Bash(npm test:*)"])) is ALLOW
+    assert behavior_of("xargs npm test", RuleBook.of(allow=["Bash(npm test)"])) is ASK
+    assert behavior_of("xargs npm test", RuleBook.of(allow=["Bash(npm test:*)"])) is ALLOW
 
 
 @pytest.mark.parametrize(
     "command", ["eval foo", "exec foo", "source x", ". x", "trap foo EXIT", "alias a=b", "let x=1"]
 )
 def test_P15_no_rule_allows_a_command_that_runs_its_arguments(command: str) -> None:
-    assert says(command, RuleBook.of(allow=[f"Bash({command.split()[0]}:*)"])) is ASK
+    assert behavior_of(command, RuleBook.of(allow=[f"Bash({command.split()[0]}:*)"])) is ASK
 
 
 def test_P15_no_rule_allows_a_find_that_acts() -> None:
     book = RuleBook.of(allow=["Bash(find:*)"])
-    assert says("find . -name x", book) is ALLOW
-    assert says("find . -delete", book) is ASK
-    assert says("find . -exec foo {} ;", book) is ASK
-    assert says("timeout 5 find . -execdir foo ;", book) is ASK
+    assert behavior_of("find . -name x", book) is ALLOW
+    assert behavior_of("find . -delete", book) is ASK
+    assert behavior_of("find . -exec foo {} ;", book) is ASK
+    assert behavior_of("timeout 5 find . -execdir foo ;", book) is ASK
