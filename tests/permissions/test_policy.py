@@ -14,7 +14,7 @@ from fairlead.permissions import (
     Behavior,
     Family,
     Mode,
-    Place,
+    PathContext,
     Reason,
     Rule,
     RuleBook,
@@ -126,7 +126,7 @@ def test_P26_explain_gives_the_whole_trail_in_words() -> None:
 @given(call=CALLS, book=BOOKS, mode=MODES, at=PLACES)
 @settings(max_examples=examples(200))
 def test_P26_every_decision_can_be_explained(
-    call: ToolCall, book: RuleBook, mode: Mode, at: Place
+    call: ToolCall, book: RuleBook, mode: Mode, at: PathContext
 ) -> None:
     decision = decide(call, book.with_mode(mode), at)
     assert decision.words
@@ -247,7 +247,7 @@ def test_P33_allow_rules_of_the_project_wait_for_trust() -> None:
 )
 @settings(max_examples=examples(400))
 def test_P35_adding_a_deny_rule_never_widens(
-    call: ToolCall, book: RuleBook, extra: str, mode: Mode, scope: Scope, at: Place
+    call: ToolCall, book: RuleBook, extra: str, mode: Mode, scope: Scope, at: PathContext
 ) -> None:
     moded = book.with_mode(mode)
     wider = moded.joined(
@@ -261,7 +261,7 @@ def test_P35_adding_a_deny_rule_never_widens(
 @given(call=CALLS, book=BOOKS, mode=MODES, at=PLACES, data=st.data())
 @settings(max_examples=examples(300))
 def test_P36_the_order_of_rules_never_changes_a_decision(
-    call: ToolCall, book: RuleBook, mode: Mode, at: Place, data: st.DataObject
+    call: ToolCall, book: RuleBook, mode: Mode, at: PathContext, data: st.DataObject
 ) -> None:
     shuffled = RuleBook(rules=tuple(data.draw(st.permutations(book.rules))))
     first = decide(call, book.with_mode(mode), at)

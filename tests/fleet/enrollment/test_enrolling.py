@@ -29,7 +29,7 @@ from tests.fleet.bus.nats_harness import NatsHarness, member, running_bus
 ACCESS = BusAccess(servers=("tls://bus:4222",), authority="PEM")
 
 
-class Desk:
+class EnrollmentHarness:
     """An enrollment with a clock, and what it did."""
 
     def __init__(self, folder: Path) -> None:
@@ -62,14 +62,14 @@ class Desk:
 
 
 async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: Path) -> None:
-    desk, key = Desk(tmp_path), NodeKey()
-    enrollment = desk.enrollment
+    harness, key = EnrollmentHarness(tmp_path), NodeKey()
+    enrollment = harness.enrollment
     code = await enrollment.invite()
     waiting, ticket = await enrollment.ask(code, key.public, "laptop", "192.0.2.7")
     assert waiting.number == join_number(code, key.public)
     assert (await enrollment.admission(ticket)).state == "waiting"
     assert (await enrollment.admission(ticket)).servers == ()
-    assert desk.applied == 0
+    assert harness.applied == 0
     await enrollment.answer(key.id, "owner", allow=True)
     admission = await enrollment.admission(ticket)
     assert (admission.state, admission.servers, admission.authority) == (
@@ -77,15 +77,15 @@ async def test_N17_a_machine_joins_with_a_code_and_an_owners_consent(tmp_path: P
         ACCESS.servers,
         "PEM",
     )
-    assert (desk.applied, desk.announced) == (1, [("laptop", True)])
-    assert desk.audited == ["node_asked", "node_allowed"]
+    assert (harness.applied, harness.announced) == (1, [("laptop", True)])
+    assert harness.audited == ["node_asked", "node_allowed"]
     assert Roster(tmp_path / "nodes.json").find("laptop").public == key.public
     assert stat.S_IMODE((tmp_path / "nodes.json").stat().st_mode) == 0o600
 
 
 async def test_N17_a_machine_that_asks_while_it_is_admitted_still_waits(tmp_path: Path) -> None:
-    desk, key = Desk(tmp_path), NodeKey()
-    enrollment = desk.enrollment
+    harness, key = EnrollmentHarness(tmp_path), NodeKey()
+    enrollment = harness.enrollment
     _, ticket = await enrollment.ask(await enrollment.invite(), key.public, "laptop", "")
     states: list[str] = []
 
@@ -93,49 +93,49 @@ async def test_N17_a_machine_that_asks_while_it_is_admitted_still_waits(tmp_path
         states.append((await enrollment.admission(ticket)).state)
         assert await enrollment.waiting() == (), "no second owner can answer"
 
-    desk.while_applying = ask_again
+    harness.while_applying = ask_again
     await enrollment.answer(key.id, "owner", allow=True)
     assert states == ["waiting"]
     assert (await enrollment.admission(ticket)).state == "allowed"
 
 
 async def test_N17_a_code_works_once_and_for_ten_minutes(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    code = await desk.enrollment.invite()
-    await desk.enrollment.ask(code, NodeKey().public, "a", "")
+    harness = EnrollmentHarness(tmp_path)
+    code = await harness.enrollment.invite()
+    await harness.enrollment.ask(code, NodeKey().public, "a", "")
     with pytest.raises(Refusal, match="already used"):
-        await desk.enrollment.ask(code, NodeKey().public, "b", "")
-    late = await desk.enrollment.invite()
-    desk.now += 601
+        await harness.enrollment.ask(code, NodeKey().public, "b", "")
+    late = await harness.enrollment.invite()
+    harness.now += 601
     with pytest.raises(Refusal, match="expired"):
-        await desk.enrollment.ask(late, NodeKey().public, "c", "")
-    assert await desk.enrollment.waiting() == ()
+        await harness.enrollment.ask(late, NodeKey().public, "c", "")
+    assert await harness.enrollment.waiting() == ()
     with pytest.raises(Refusal, match="not the public key"):
-        await desk.enrollment.ask(await desk.enrollment.invite(), NodeKey().seed, "d", "")
+        await harness.enrollment.ask(await harness.enrollment.invite(), NodeKey().seed, "d", "")
 
 
 async def test_N17_a_refused_machine_gets_nothing(tmp_path: Path) -> None:
-    desk, key = Desk(tmp_path), NodeKey()
-    _, ticket = await desk.enrollment.ask(
-        await desk.enrollment.invite(), key.public, "x\x1b[2J", ""
+    harness, key = EnrollmentHarness(tmp_path), NodeKey()
+    _, ticket = await harness.enrollment.ask(
+        await harness.enrollment.invite(), key.public, "x\x1b[2J", ""
     )
-    assert (await desk.enrollment.waiting())[0].name == "x[2J"
-    await desk.enrollment.answer(key.id, "owner", allow=False)
-    assert (await desk.enrollment.admission(ticket)).state == "refused"
-    assert (await desk.enrollment.admission(ticket)).authority == ""
-    assert (desk.applied, desk.enrollment.roster.nodes) == (0, ())
+    assert (await harness.enrollment.waiting())[0].name == "x[2J"
+    await harness.enrollment.answer(key.id, "owner", allow=False)
+    assert (await harness.enrollment.admission(ticket)).state == "refused"
+    assert (await harness.enrollment.admission(ticket)).authority == ""
+    assert (harness.applied, harness.enrollment.roster.nodes) == (0, ())
     with pytest.raises(Refusal, match="expired"):
-        await desk.enrollment.answer(key.id, "owner", allow=True)
+        await harness.enrollment.answer(key.id, "owner", allow=True)
     with pytest.raises(Refusal, match="expired"):
-        await desk.enrollment.admission("another ticket")
+        await harness.enrollment.admission("another ticket")
 
 
 async def test_N17_many_machines_cannot_wait_at_once(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    harness = EnrollmentHarness(tmp_path)
     for _ in range(10):
-        await desk.enrollment.ask(await desk.enrollment.invite(), NodeKey().public, "a", "")
+        await harness.enrollment.ask(await harness.enrollment.invite(), NodeKey().public, "a", "")
     with pytest.raises(Refusal, match="Too many"):
-        await desk.enrollment.ask(await desk.enrollment.invite(), NodeKey().public, "a", "")
+        await harness.enrollment.ask(await harness.enrollment.invite(), NodeKey().public, "a", "")
 
 
 def test_a_link_has_the_gateway_and_the_code() -> None:
