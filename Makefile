@@ -12,11 +12,12 @@ export PYTHONDONTWRITEBYTECODE :=
 
 ISOLATED := $(BIN)/python -m fairlead.testing.isolated --
 
-.PHONY: faults help setup web run test compiled-tests wheel-test check bench bench-compare bench-servers soak conformance bless clean lock
+.PHONY: browser faults help setup web run test compiled-tests wheel-test check bench bench-compare bench-servers soak conformance bless clean lock
 
 help:
 	@echo "make run          start the server and open its web app (falls back to a demo agent if claude is not installed)"
-	@echo "make test         run all checks and tests, on the real CLIs $(CLI_VERSIONS)"
+	@echo "make test         run all checks, and at least one test of every rule, on the real CLIs $(CLI_VERSIONS)"
+	@echo "make browser      run all tests of the web app in Chromium"
 	@echo "make wheel-test   build sdist and wheel from a clean clone and test the installed commands"
 	@echo "make web          build the web app into the package"
 	@echo "make check        run ruff, mypy --strict, svelte-check and vitest"
@@ -92,11 +93,15 @@ test: setup $(NODE_STAMP)
 # All cases of the matrices of which `make test` runs a slice (tests/matrix.py).
 MATRIX := FAIRLEAD_MATRIX=whole $(ISOLATED) $(BIN)/pytest tests -n 2 --dist worksteal -q
 
+# All tests of the web app, of which `make test` runs at least one for each rule, page and kind of request.
+browser: setup web downloads
+	@FAIRLEAD_MATRIX=whole $(ISOLATED) $(BIN)/pytest tests/e2e/browser --ignore tests/e2e/browser/test_performance.py -n 2 --dist worksteal -q
+
 # The long versions of tests; those of tests/timing and tests/faults assert times, so they need an
 # otherwise idle machine.
 faults: setup web downloads
 	@$(MATRIX) -m "matrix(target='faults')"
-	@FAIRLEAD_TIMING=long $(ISOLATED) $(BIN)/pytest tests/timing -n 2 --dist worksteal -q
+	@FAIRLEAD_MATRIX=whole FAIRLEAD_TIMING=long $(ISOLATED) $(BIN)/pytest tests/timing -n 2 --dist worksteal -q
 	@FAIRLEAD_HUB_EVENTS=100000 $(ISOLATED) $(BIN)/pytest tests/server/hub/test_hub_law.py -n 0 -q
 	@FAIRLEAD_FAULT_ROUNDS=10 FAIRLEAD_KILLS=100 FAIRLEAD_SOAK_S=120 $(ISOLATED) $(BIN)/pytest tests/faults -n 0 -q -s
 	@FAIRLEAD_CLUSTER=1 FAIRLEAD_PAUSES=1000 FAIRLEAD_UPLINK_MS=300 $(ISOLATED) $(BIN)/pytest tests/fleet/bus/test_nats_bus.py tests/fleet/bus/test_thin_uplink.py tests/fleet/node/test_lease.py -n 0 -q -s

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -35,3 +37,24 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of xdist tells the process that started it what it left; all workers leave the same."""
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left"] = dict(session.config.stash.get(matrix.LEFT, {}))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    output: dict[str, Any] = getattr(node, "workeroutput", {})
+    node.config.stash[matrix.LEFT] = Counter(output.get("left", {}))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    left = config.stash.get(matrix.LEFT, None)
+    if left:
+        terminalreporter.write_line(matrix.left_text(left))

@@ -20,8 +20,13 @@ A test that loops over a list, or that generates its cases, asks for its share:
     for flag in share(flags, 4): …            # 4 of the flags, evenly spread, or all of them
     @settings(max_examples=examples(200))     # 200 in `make faults`, a tenth in `make test`
 
+`matrix(target=…, cases=0)` leaves a test to its target altogether. `make test` must still run at least
+one test of every numbered rule, of every page and of every file of browser tests. So the mark is for
+further tests of the same rule, and of them for those that use the most CPU time.
+
 `share` needs the mark as well. A Hypothesis test is marked for `make faults` by itself.
-`tests/test_matrix.py` checks that no case is lost.
+`tests/test_matrix.py` checks that no case is lost. A run says at its end how many cases it left to
+each target.
 """
 
 from __future__ import annotations
@@ -33,14 +38,28 @@ from typing import Any, TypeVar
 
 import pytest
 
-__all__ = ["TARGETS", "WHOLE", "check_mark", "deselect", "examples", "share", "slice_of"]
+__all__ = [
+    "LEFT",
+    "TARGETS",
+    "WHOLE",
+    "check_mark",
+    "deselect",
+    "examples",
+    "leave",
+    "left_text",
+    "share",
+    "slice_of",
+]
 
 T = TypeVar("T")
 
 WHOLE = os.environ.get("FAIRLEAD_MATRIX") == "whole"
 
-TARGETS = ("conformance", "faults")
+TARGETS = ("browser", "conformance", "faults")
 """Targets of the Makefile that run the matrices marked with their name."""
+
+LEFT = pytest.StashKey[Counter[str]]()
+"""How many cases a run leaves to each target."""
 
 FEWEST_EXAMPLES = 10
 
@@ -102,22 +121,39 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         matrices.setdefault(item.nodeid.partition(separator)[0], []).append(item)
     if WHOLE:
         return
-    removed: set[pytest.Item] = set()
+    removed: dict[pytest.Item, str] = {}
     for cases in matrices.values():
-        kept = _kept(cases)
-        if kept:  # A test without parameters has one case, which stays.
-            removed.update(item for number, item in enumerate(cases) if number not in kept)
-    if removed:
-        config.hook.pytest_deselected(items=[item for item in items if item in removed])
-        items[:] = [item for item in items if item not in removed]
+        mark = cases[0].get_closest_marker("matrix")
+        limits = mark.kwargs if mark else {}
+        kept = _kept(cases, limits)
+        removed.update(
+            (item, limits["target"]) for number, item in enumerate(cases) if number not in kept
+        )
+    leave(config, items, removed)
 
 
-def _kept(cases: list[pytest.Item]) -> set[int]:
-    mark = cases[0].get_closest_marker("matrix")
-    limits = mark.kwargs if mark else {}
+def leave(
+    config: pytest.Config, items: list[pytest.Item], removed: Mapping[pytest.Item, str]
+) -> None:
+    """Remove cases from this run, each with the target that runs it, and count them."""
+    if not removed:
+        return
+    config.stash.setdefault(LEFT, Counter()).update(removed.values())
+    config.hook.pytest_deselected(items=[item for item in items if item in removed])
+    items[:] = [item for item in items if item not in removed]
+
+
+def left_text(left: Mapping[str, int]) -> str:
+    """One line about the cases that a run left to other targets."""
+    parts = [f"{count:,} to make {target}" for target, count in sorted(left.items())]
+    return f"left to other targets: {', '.join(parts)}"
+
+
+def _kept(cases: list[pytest.Item], limits: Mapping[str, Any]) -> set[int]:
     if "of_module" in limits:
         return set(share(range(len(cases)), limits["of_module"]))
-    chosen = slice_of([_values(item) for item in cases])
+    # A test without parameters has one case, which stays unless the mark says that none does.
+    chosen = slice_of([_values(item) for item in cases]) or [0]
     return set(share(chosen, limits["cases"]) if "cases" in limits else chosen)
 
 

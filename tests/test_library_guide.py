@@ -52,6 +52,7 @@ def test_what_every_program_prints_is_known() -> None:
     assert [program.name for program in PROGRAMS] == list(PRINTED)
 
 
+@pytest.mark.matrix(target="faults", cases=8)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 async def test_a_program_of_the_guide(program: Program, tmp_path: Path) -> None:
     folder, home = tmp_path / "project", tmp_path / "home"

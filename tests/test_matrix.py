@@ -1,4 +1,8 @@
-"""`make test` runs a slice of each long matrix, and another target runs what the slice leaves out."""
+"""`make test` runs a slice of each long matrix, and another target runs what the slice leaves out.
+
+Whatever is left out, `make test` runs at least one test of each numbered rule, of each page of the web
+app, of each kind of request and of each kind of attack in a browser.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,19 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
-from tests.matrix import TARGETS, check_mark, slice_of
+from tests.e2e.real_cli.conftest import one_of_each_rule
+from tests.matrix import TARGETS, check_mark, left_text, slice_of
+from tests.test_rules import proofs, rules
 
 ROOT = Path(__file__).parents[1]
+BROWSER = ROOT / "tests" / "e2e" / "browser"
 
 SAMPLE = """
 import pytest
@@ -40,6 +49,11 @@ def test_product(left, right):
 
 @given(strategies.integers())
 def test_generated(number):
+    pass
+
+@pytest.mark.matrix(target="browser", cases=0)
+@pytest.mark.parametrize("kind", ["a", "b"])
+def test_elsewhere(kind):
     pass
 """
 
@@ -78,6 +92,7 @@ class Selected(NamedTuple):
     tested: set[str]
     faults: set[str]
     conformance: set[str]
+    browser: set[str]
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +101,11 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> Selected:
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (folder / "test_sample.py").write_text(SAMPLE)
     (folder / "test_module.py").write_text(MODULE)
-    faults, conformance = (
+    others = (
         collected(folder, "-m", f"matrix(target='{target}')", matrix="whole")
-        for target in ("faults", "conformance")
+        for target in ("faults", "conformance", "browser")
     )
-    return Selected(collected(folder), faults, conformance)
+    return Selected(collected(folder), *others)
 
 
 def test_the_targets_together_run_every_case(selected: Selected) -> None:
@@ -101,6 +116,7 @@ def test_the_targets_together_run_every_case(selected: Selected) -> None:
         "test_recordings": 5,
         "test_product": 4,
         "test_generated": 1,
+        "test_elsewhere": 2,
     }
     assert Counter(name.partition("[")[0] for name in selected.tested) == {
         "test_first": 1,
@@ -140,9 +156,20 @@ def test_an_unknown_target_is_refused() -> None:
 def test_the_makefile_runs_the_matrices_of_each_target() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert "MATRIX := FAIRLEAD_MATRIX=whole $(ISOLATED) $(BIN)/pytest tests " in makefile
-    for target in TARGETS:
-        recipe = makefile.partition(f"\n{target}:")[2].partition("\n\n")[0]
-        assert f"$(MATRIX) -m \"matrix(target='{target}')\"" in recipe
+    recipes = {
+        target: makefile.partition(f"\n{target}:")[2].partition("\n\n")[0] for target in TARGETS
+    }
+    for target in ("conformance", "faults"):
+        assert f"$(MATRIX) -m \"matrix(target='{target}')\"" in recipes[target]
+    whole = "FAIRLEAD_MATRIX=whole $(ISOLATED) $(BIN)/pytest tests/e2e/browser "
+    assert whole in recipes["browser"]
+    strangers = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if BROWSER not in path.parents and path != Path(__file__)
+        if 'matrix(target="browser"' in path.read_text("utf-8")
+    ]
+    assert strangers == []
     # The conformance program runs the folder that the recipe leaves out.
     assert '"FAIRLEAD_MATRIX": "whole"' in (ROOT / "tests/e2e/conformance.py").read_text("utf-8")
 
@@ -164,6 +191,90 @@ def test_a_test_that_takes_a_share_is_run_whole_elsewhere() -> None:
             and not any("mark.matrix" in ast.unparse(mark) for mark in node.decorator_list)
         ]
     assert wrong == []
+
+
+def test_a_run_says_how_many_cases_it_leaves_to_each_target() -> None:
+    left = Counter(browser=157, conformance=1184)
+    assert left_text(left) == (
+        "left to other targets: 157 to make browser, 1,184 to make conformance"
+    )
+
+
+def test_each_rule_is_proven_in_make_test() -> None:
+    run = {item for item, tests in proofs().items() if any(map(_is_run, tests))}
+    assert rules().keys() - run == set(), "rules whose tests all have matrix(cases=0)"
+
+
+def test_of_the_real_cli_one_case_of_each_rule_runs() -> None:
+    names = ["test_story", "test_B44_long", "test_B44_short", "test_C34_a", "test_last"]
+    cases: Any = {name: [SimpleNamespace(name=name)] for name in names}
+    chosen = [same[0].name for same in one_of_each_rule(cases)]
+    assert chosen == ["test_B44_short", "test_C34_a"]
+    del cases["test_B44_long"], cases["test_B44_short"], cases["test_C34_a"]
+    assert [same[0].name for same in one_of_each_rule(cases)] == ["test_story"]
+
+
+def test_each_page_of_the_web_app_is_opened_in_make_test() -> None:
+    routes = (ROOT / "web" / "src" / "core" / "routes.ts").read_text("utf-8")
+    lists = re.findall(r"PAGES = \[([^]]*)\]", routes)
+    pages = {name for names in lists for name in re.findall(r'"(\w+)"', names)}
+    pages |= set(re.findall(r'readonly page: "(\w+)"', routes)) - {"home", "session"}
+    assert len(pages) > 15
+    sources = _sources_run()
+    missing = {page for page in pages if not re.search(rf"""[/"']{page}\b""", sources)}
+    assert missing == set()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["Bash", "Edit", "Write", "NotebookEdit", "AskUserQuestion", "ExitPlanMode", "form", "url"],
+)
+def test_each_kind_of_request_is_shown_in_make_test(kind: str) -> None:
+    words = f"""mode=['"]{kind}['"]""" if kind.islower() else f"""['"]{kind}['"]"""
+    assert re.search(words, _sources_run())
+
+
+def test_each_kind_of_attack_in_a_browser_is_tried_in_make_test() -> None:
+    kinds = ("test_attacks_*.py", "test_dialog_*.py", "test_payloads*.py")
+    files = [path for kind in kinds for path in BROWSER.glob(kind)]
+    assert len(files) >= 10
+    assert [path.name for path in files if not _names_run(path)] == []
+
+
+def _is_run(test: str) -> bool:
+    """Whether `make test` runs a case of a test, given as FILE::NAME."""
+    file, _, name = test.partition("::")
+    return name in _names_run(ROOT / file)
+
+
+@cache
+def _names_run(path: Path) -> set[str]:
+    """The test functions of a file of which `make test` surely runs a case, with those of classes."""
+    text = path.read_text("utf-8")
+    if "cases=0" not in text and "of_module=" not in text:
+        return set(re.findall(r"def (test_\w+)", text))
+    tree = ast.parse(text)
+    if any(re.search("of_module=", ast.unparse(node)) for node in tree.body if _is_mark(node)):
+        return set()
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.name.startswith("test_")
+        and not any("cases=0" in ast.unparse(mark) for mark in node.decorator_list)
+    }
+
+
+@cache
+def _sources_run() -> str:
+    """The browser tests that `make test` runs, with the functions that they share."""
+    parts: list[str] = []
+    for path in BROWSER.glob("test_*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            name = getattr(node, "name", "")
+            if not name.startswith("test_") or name in _names_run(path):
+                parts.append(ast.unparse(node))
+    return "\n".join(parts)
 
 
 def _is_mark(node: ast.stmt) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -67,6 +68,7 @@ def rules(root: Path = ROOT) -> Rules:
     return {item: path.name for path in documents(root) for item in ids_of(path)}
 
 
+@cache
 def proofs(root: Path = ROOT) -> dict[str, list[str]]:
     """Id -> the tests that are named after it."""
     matches: dict[str, list[str]] = {}

@@ -83,6 +83,7 @@ def test_without_claude_the_demo_is_named_and_not_used(tmp_path: Path, command: 
     assert "--agent demo" in complaint
 
 
+@pytest.mark.matrix(target="faults", cases=2)
 @pytest.mark.parametrize("command", [["run", "hi"], ["chat"]])
 @pytest.mark.parametrize("agent", ["demo", "claude"])
 def test_a_folder_to_work_in_must_be_there(tmp_path: Path, command: list[str], agent: str) -> None:
@@ -96,6 +97,7 @@ def test_a_folder_that_cannot_be_entered_is_named(folder: Path) -> None:
     assert f"--cwd: you may not read the folder {str(closed)!r}" in complaint
 
 
+@pytest.mark.matrix(target="faults", cases=2)
 @pytest.mark.parametrize("port", ["99999", "-1", "65536", "http", "²"])
 def test_a_port_must_be_one(tmp_path: Path, port: str) -> None:
     complaint = refused(tmp_path, "serve", f"--port={port}")
@@ -158,6 +160,7 @@ def test_help_keeps_capital_letters() -> None:
     )
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("flags", [["run", "help"], ["run", "--json", "help"], ["doctor"]])
 def test_a_reader_that_leaves_ends_the_program_quietly(tmp_path: Path, flags: list[str]) -> None:
     reading, writing = os.pipe()

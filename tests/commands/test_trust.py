@@ -166,6 +166,7 @@ def test_C49_without_a_terminal_it_does_not_start_and_names_the_flags(
     assert scene.ran() == set()
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_C49_flags_answer_for_this_run_only(scene: Scene, more: list[str]) -> None:
     ignored = scene.without_terminal(*scene.flags("run"), *more, "--ignore-project-programs")

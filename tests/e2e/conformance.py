@@ -159,7 +159,7 @@ Fairlead is tested on real CLIs from {versions[0]} to {versions[-1]}. This page 
 - [Differences between versions](#differences-between-versions) that Fairlead handles.
 
 `make conformance` (`python -m tests.e2e.conformance {" ".join(versions)}`) generates this page; do
-not edit it by hand. `make test` runs most of the scenarios, each on 2.1.38 or 2.1.325.
+not edit it by hand. `make test` runs a part of the scenarios, each on 2.1.38 or 2.1.325.
 
 {PASSED} passed · {FAILED} failed · {ABSENT} does not apply to this version
 """

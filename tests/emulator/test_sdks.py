@@ -122,6 +122,7 @@ def test_E2_the_official_sdks_drive_the_emulator(sdk: str, version: str, short: 
     assert drive(sdk, claude.executable, claude.project, environment) == OUTCOME
 
 
+@pytest.mark.matrix(target="conformance", cases=1)
 @pytest.mark.parametrize("sdk", ["python", "typescript"])
 def test_E3_the_real_cli_gives_the_sdks_the_same_outcome(sdk: str, short: Path) -> None:
     project = short / "project"

@@ -138,6 +138,7 @@ async def test_R14_a_viewer_that_misbehaves_in_every_way_costs_an_owner_at_work_
         assert p99 < P99_S
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("path", ENDPOINTS)
 async def test_R14_a_ping_flood_whose_answers_are_not_read_costs_no_memory(
     tmp_path: Path, path: str
@@ -162,6 +163,7 @@ async def test_R14_a_ping_flood_whose_answers_are_not_read_costs_no_memory(
         assert (await owner.intend("new_session", cwd=str(server.project)))["ok"]
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("path", ENDPOINTS)
 async def test_R14_unread_answers_of_one_device_cost_bounded_memory(
     tmp_path: Path, path: str

@@ -148,6 +148,7 @@ async def test_G5_a_large_file_and_a_long_patch_are_cut(tmp_path: Path) -> None:
     assert (await patch_of(folder, changes, "untracked")).binary
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_G5_the_beginning_of_a_large_new_file_is_shown_and_a_large_one_compared_on_request(
     tmp_path: Path,
 ) -> None:

@@ -260,6 +260,7 @@ async def operations(folder: Path) -> int:
     return countdown.count
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_S12_whichever_operation_fails_no_hole_and_no_loss(tmp_path: Path, kind: str) -> None:
     total = await operations(tmp_path / "whole")

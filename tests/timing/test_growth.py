@@ -41,6 +41,7 @@ def rows() -> list[object]:
     ]
 
 
+@pytest.mark.matrix(target="faults", cases=14)
 @pytest.mark.parametrize(("parser", "part", "parts"), rows())
 def test_R14_no_parser_takes_more_than_linear_time(parser: Parser, part: int, parts: int) -> None:
     bad = {}
@@ -54,6 +55,7 @@ def test_R14_no_parser_takes_more_than_linear_time(parser: Parser, part: int, pa
 IN_LOOP = [parser for parser in PARSERS if parser.bound is not None]
 
 
+@pytest.mark.matrix(target="faults", cases=10)
 @pytest.mark.parametrize("parser", IN_LOOP, ids=[parser.name for parser in IN_LOOP])
 def test_R14_no_parser_blocks_the_event_loop(parser: Parser) -> None:
     assert parser.bound is not None
@@ -71,6 +73,7 @@ def test_R14_no_parser_blocks_the_event_loop(parser: Parser) -> None:
 DECLINING = [parser for parser in PARSERS if parser.declines_above is not None]
 
 
+@pytest.mark.matrix(target="faults", cases=3)
 @pytest.mark.parametrize("parser", DECLINING, ids=[parser.name for parser in DECLINING])
 def test_R14_a_text_that_is_too_long_costs_no_more_than_the_longest(parser: Parser) -> None:
     assert parser.declines_above is not None

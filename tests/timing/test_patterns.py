@@ -79,6 +79,7 @@ def repeated(head: str, unit: str) -> Generator:
     return lambda size: head + unit * (size // len(unit)) + "\x00"
 
 
+@pytest.mark.matrix(target="faults", cases=40)
 @pytest.mark.parametrize("found", PATTERNS, ids=[pattern.listed for pattern in PATTERNS])
 def test_R14_no_pattern_takes_more_than_linear_time(found: Found) -> None:
     bad = {}

@@ -55,6 +55,7 @@ def long_story(turns: int) -> Story:
     return story
 
 
+@pytest.mark.matrix(target="faults", cases=2)
 @pytest.mark.parametrize("version", ["2.1.29", "2.1.38", "2.1.120", "2.1.220", "2.1.325"])
 def test_T131_every_recording_goes_on_from_any_of_its_events(version: str) -> None:
     folded = 0

@@ -28,10 +28,10 @@ from tests.e2e.browser.sockets import KEEP_SOCKETS
 
 pytestmark = pytest.mark.timeout(300)  # Many pages, on a machine that may be busy.
 
-one_width = pytest.mark.matrix(target="faults", cases=1)
+one_width = pytest.mark.matrix(target="browser", cases=1)
 wide_first = pytest.mark.parametrize("phone", [False, True], ids=["1440", "390"])
 phone_first = pytest.mark.parametrize("phone", [True, False], ids=["390", "1440"])
-"""`make test` looks at each state in the first of the widths, `make faults` in both."""
+"""`make test` looks at forms in the first of the widths, `make browser` at every state in both."""
 
 FREE = ("Glob", "Grep", "TaskCreate", "TaskUpdate", "Skill", "mcp__mystery__look")
 
@@ -121,7 +121,7 @@ async def find(app: AppPage, words: str) -> None:
     await bar.get_by_role("searchbox").fill(words)
 
 
-@one_width
+@pytest.mark.matrix(target="browser", cases=0)
 @wide_first
 async def test_every_page_passes_axe(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
@@ -160,7 +160,7 @@ async def test_every_page_passes_axe(emulated: Emulated, visit: Visit, phone: bo
     report.check()
 
 
-@one_width
+@pytest.mark.matrix(target="browser", cases=0)
 @phone_first
 async def test_every_part_of_the_conversation_passes_axe(
     emulated: Emulated, visit: Visit, phone: bool
@@ -211,7 +211,7 @@ async def test_every_part_of_the_conversation_passes_axe(
     report.check()
 
 
-@one_width
+@pytest.mark.matrix(target="browser", cases=0)
 @wide_first
 async def test_every_open_request_passes_axe(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
@@ -298,7 +298,7 @@ FORM = {
 }
 
 
-@one_width
+@pytest.mark.matrix(target="browser", cases=0)
 @phone_first
 async def test_every_dialog_passes_axe(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")

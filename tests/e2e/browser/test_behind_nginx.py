@@ -80,6 +80,7 @@ async def worker_scope(app: AppPage) -> str:
     return str(await app.page.evaluate(found))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U114_a_phone_pairs_streams_approves_uploads_and_survives_an_outage(
     nginx: RealProxy, emulated: Emulated, visit: Visit
 ) -> None:
@@ -149,6 +150,7 @@ async def test_U114_every_page_has_an_address_below_the_path(
     assert all(name.endswith(f"@{PATH}/") for name in [*databases, *keys])
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_R22_the_worker_below_a_path_serves_only_files_with_the_right_hash(
     nginx: RealProxy, emulated: Emulated, visit: Visit
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Request, expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -121,6 +122,7 @@ async def test_U79_new_changes_appear_and_never_move_what_is_read(
     await expect(lines).to_contain_text("first of all")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U78_outside_of_git_the_edits_of_the_tools_are_listed(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -139,6 +141,7 @@ async def test_U78_outside_of_git_the_edits_of_the_tools_are_listed(
     await expect(main.get_by_role("button", name="made.txt")).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U80_the_page_adds_nothing_to_what_the_app_loads_before_it_is_opened(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -162,6 +165,7 @@ async def test_U80_the_page_adds_nothing_to_what_the_app_loads_before_it_is_open
     assert [name for name in scripts if name.startswith("ChangesPage")]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U80_two_thousand_changed_files_are_drawn_in_part_and_reached_by_keys(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -189,6 +193,7 @@ async def test_U80_two_thousand_changed_files_are_drawn_in_part_and_reached_by_k
     )
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U78_a_very_large_file_is_compared_on_request(
     emulated: Emulated, visit: Visit
 ) -> None:

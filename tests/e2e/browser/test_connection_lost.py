@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, expect
 
@@ -73,6 +74,7 @@ async def test_an_answer_goes_on_over_a_lost_socket(
     assert proxy.connections >= 5
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_short_drops_in_a_stream_lose_and_double_no_word(
     proxy: CuttableProxy, visit: Visit, fake_cli: FakeCli
 ) -> None:
@@ -93,6 +95,7 @@ async def test_short_drops_in_a_stream_lose_and_double_no_word(
     assert await shown_words(app) == words(0, 600)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_an_answer_given_without_a_connection_arrives_once(
     proxy: CuttableProxy, visit: Visit, fake_cli: FakeCli
 ) -> None:
@@ -113,6 +116,7 @@ async def test_an_answer_given_without_a_connection_arrives_once(
     assert [request for request, _ in cli.answers] == ["a"]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_an_answer_whose_receipt_was_lost_counts_once(
     proxy: CuttableProxy, visit: Visit, fake_cli: FakeCli
 ) -> None:
@@ -134,6 +138,7 @@ async def test_an_answer_whose_receipt_was_lost_counts_once(
     assert await app.page.get_by_role("alert").count() == 0
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_request_withdrawn_meanwhile_is_gone_and_its_answer_refused(
     proxy: CuttableProxy, visit: Visit, fake_cli: FakeCli
 ) -> None:
@@ -156,6 +161,7 @@ async def test_a_request_withdrawn_meanwhile_is_gone_and_its_answer_refused(
     assert cli.answers == []
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_message_written_without_a_connection_is_sent_once(
     proxy: CuttableProxy, visit: Visit, fake_cli: FakeCli
 ) -> None:
@@ -179,6 +185,7 @@ async def test_a_message_written_without_a_connection_is_sent_once(
     await expect(app.transcript.get_by_text("written in the dark")).to_have_count(1)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_message_survives_a_reload_before_it_could_be_sent(
     proxy: CuttableProxy, visit: Visit, fake_cli: FakeCli
 ) -> None:
@@ -197,6 +204,7 @@ async def test_a_message_survives_a_reload_before_it_could_be_sent(
     await expect(app.transcript.get_by_text("kept for later")).to_have_count(1)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_messages_sent_into_a_failing_cable_arrive_once_and_in_order(
     proxy: CuttableProxy, visit: Visit, fake_cli: FakeCli
 ) -> None:

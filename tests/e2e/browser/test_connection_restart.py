@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import cast
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
@@ -83,6 +84,7 @@ async def die_and_come_back(server_process: ServerProcess, app: AppPage, written
     await expect(gone).to_have_count(0, timeout=PATIENCE_MS)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_page_lives_through_the_death_of_its_server(
     server_process: ServerProcess, app: AppPage, fake_cli: FakeCli
 ) -> None:
@@ -123,6 +125,7 @@ async def test_a_page_lives_through_the_death_of_its_server(
     assert kept.count("written while it was down") == 1
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_B57_a_turn_that_a_server_stop_cut_off_says_so_and_can_go_on(
     server_process: ServerProcess, app: AppPage, fake_cli: FakeCli
 ) -> None:

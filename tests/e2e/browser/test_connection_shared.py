@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -27,6 +28,7 @@ async def follow(server: AppServer, visit: Visit, app: AppPage) -> AppPage:
     return other
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_reload_in_the_middle_of_an_answer_shows_all_of_it_once(
     begin_turn: BeginTurn,
 ) -> None:
@@ -64,6 +66,7 @@ async def test_a_reload_brings_a_waiting_request_back_and_it_is_answered_once(
     assert [request for request, _ in cli.answers] == ["a"]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_later_answer_learns_who_answered(
     fake_cli_server: AppServer, visit: Visit, begin_turn: BeginTurn
 ) -> None:
@@ -78,6 +81,7 @@ async def test_a_later_answer_learns_who_answered(
     await expect(other.decision).to_have_count(0)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_of_two_answers_at_once_the_first_counts_and_the_other_hears_of_it(
     fake_cli_server: AppServer, visit: Visit, begin_turn: BeginTurn
 ) -> None:
@@ -113,6 +117,7 @@ async def test_of_two_answers_at_once_the_first_counts_and_the_other_hears_of_it
     assert RUNNING_CLOCK.sub("", texts[0]) == RUNNING_CLOCK.sub("", texts[1])
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_what_was_typed_survives_a_reload_and_can_be_taken_over_on_another_device(
     fake_cli_server: AppServer, visit: Visit, begin_turn: BeginTurn
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.host.options.groups import ToolRules
@@ -247,6 +248,7 @@ async def test_U9_parallel_tools_have_a_card_and_a_request_each(
     await expect(cards).to_have_count(2)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_B67_of_many_requests_the_first_are_shown_with_the_number_of_all(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:

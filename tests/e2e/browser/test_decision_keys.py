@@ -43,6 +43,7 @@ async def push(cli: FakeCliProcess, request: str, **more: Any) -> None:
     await cli.ask(request, {"command": "git push"}, permission_suggestions=[RULE], **more)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U21_escape_never_answers_and_moves_between_composer_and_decision(
     begin_turn: BeginTurn,
 ) -> None:
@@ -72,6 +73,7 @@ ESCAPE_AT_ONCE = """() => addEventListener("focusin", ({ target }) => {
 """Presses Escape in a decision in the moment in which it gets the focus."""
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U21_escape_in_the_moment_in_which_a_decision_takes_the_focus_leaves_it_there(
     begin_turn: BeginTurn,
 ) -> None:
@@ -179,6 +181,7 @@ async def test_U84_no_two_hints_on_the_screen_name_the_same_key(begin_turn: Begi
     assert {key.upper() for key in keys if len(key) == 1} <= {key.upper() for key in listed}
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U59_a_denial_by_key_can_be_undone_and_confirmed(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await push(cli, "a")
@@ -204,6 +207,7 @@ async def test_U59_a_denial_by_key_can_be_undone_and_confirmed(begin_turn: Begin
     await expect(app.held).to_have_count(0)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 @pytest.mark.parametrize(
     ("tool", "input", "button"),
     [
@@ -255,6 +259,7 @@ async def test_U60_always_deny_denies_this_call_too(begin_turn: BeginTurn) -> No
     assert (await cli.answer("b"))["behavior"] == "deny"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U61_one_letter_means_one_thing(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.ask("p", {"plan": "# Plan\n\n1. Go"}, tool="ExitPlanMode")

@@ -103,6 +103,7 @@ async def test_U16_a_withdrawn_request_closes_and_says_why(
     assert not (server.project / "made.txt").exists()
 
 
+@pytest.mark.matrix(target="browser", cases=1)
 @pytest.mark.parametrize(
     ("mode", "answer", "makes"),
     [

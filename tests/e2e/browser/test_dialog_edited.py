@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -42,6 +43,7 @@ async def test_an_edit_cannot_be_allowed_before_it_has_stood_there_for_a_moment(
     assert len(cli.answers) == 1
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_long_edit_is_allowed_only_when_its_end_was_shown(begin_turn: BeginTurn) -> None:
     command = "\n".join(f"echo {number}" for number in range(200)) + "\nrm -rf build"
     app, cli = await begin_turn()

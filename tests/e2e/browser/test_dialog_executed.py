@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -20,6 +21,7 @@ async def allowed(app: AppPage, cli: FakeCliProcess, request: str) -> Any:
     return answer["updatedInput"]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_another_input_under_the_same_tool_use_is_requested_again(
     begin_turn: BeginTurn,
 ) -> None:
@@ -32,6 +34,7 @@ async def test_another_input_under_the_same_tool_use_is_requested_again(
     assert [request for request, _ in cli.answers] == ["a", "b"]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_two_requests_about_one_tool_use_are_answered_each_as_it_was_shown(
     begin_turn: BeginTurn,
 ) -> None:
@@ -72,6 +75,7 @@ ODD: tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_an_odd_input_runs_as_it_was_shown(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     for at, (given, shown, runs) in enumerate(ODD):

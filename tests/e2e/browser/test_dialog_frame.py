@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -81,6 +82,7 @@ async def test_a_message_cannot_draw_a_dialog_or_a_button(begin_turn: BeginTurn)
     await expect(app.composer).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_what_is_asked_for_cannot_draw_over_the_answers(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.say(FORGERY)
@@ -108,6 +110,7 @@ async def test_what_is_asked_for_cannot_draw_over_the_answers(begin_turn: BeginT
     assert await app.page.get_by_role("dialog").count() == 1
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_text_of_the_app_is_apart_from_text_of_the_agent(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     mine = "QXJ"  # Every word of the agent has it, and none of ours.
@@ -127,6 +130,7 @@ async def test_text_of_the_app_is_apart_from_text_of_the_agent(begin_turn: Begin
     assert outside == ["Request"]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_tool_with_an_endless_name_leaves_the_answers_in_place(
     begin_turn: BeginTurn,
 ) -> None:

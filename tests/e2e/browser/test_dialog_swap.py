@@ -157,7 +157,7 @@ class Hand:
         return sent
 
 
-@pytest.mark.matrix(target="faults")
+@pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.timeout(300)  # Many rounds, on a machine that may be busy.
 async def test_no_click_meant_for_one_request_approves_the_next(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()

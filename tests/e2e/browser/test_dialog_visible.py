@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -60,6 +61,7 @@ FIELDS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_every_hidden_character_in_every_field_is_a_token(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     for field, (tool, given) in FIELDS.items():
@@ -74,6 +76,7 @@ async def test_every_hidden_character_in_every_field_is_a_token(begin_turn: Begi
     assert {behavior["behavior"] for _, behavior in cli.answers} == {"deny"}
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_nothing_hides_in_why_it_is_asked_and_what_always_means(
     begin_turn: BeginTurn,
 ) -> None:
@@ -93,6 +96,7 @@ async def test_nothing_hides_in_why_it_is_asked_and_what_always_means(
     await refuse(app, cli, "a", "Deny and stop")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_nothing_hides_in_the_name_of_a_tool(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.ask("a", {"x": 1}, tool=f"mcp__box__{NAMED}", display_name=f"Box {NAMED}")
@@ -102,6 +106,7 @@ async def test_nothing_hides_in_the_name_of_a_tool(begin_turn: BeginTurn) -> Non
     await refuse(app, cli, "a", "Deny and stop")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_nothing_hides_in_a_question(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     option = {"label": f"One {NAMED}", "description": MARKED, "preview": MARKED}
@@ -121,6 +126,7 @@ async def test_nothing_hides_in_a_question(begin_turn: BeginTurn) -> None:
     await refuse(app, cli, "a", "Skip")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_nothing_hides_in_a_plan(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.ask("a", {"plan": f"# Plan\n\n1. Do {MARKED}\n"}, tool="ExitPlanMode")

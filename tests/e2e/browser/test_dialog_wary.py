@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS
@@ -36,6 +37,7 @@ async def test_B51_deny_is_focused_and_no_lasting_answer_is_offered(
     assert (await cli.answer("a"))["behavior"] == "deny"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_writer_keeps_the_focus_and_enter_goes_into_the_text(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     box = app.page.get_by_role("textbox", name="Message")
@@ -49,6 +51,7 @@ async def test_a_writer_keeps_the_focus_and_enter_goes_into_the_text(begin_turn:
     assert (await cli.answer("a"))["behavior"] == "allow"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_an_ordinary_request_is_not_answered_by_enter(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await app.page.evaluate("document.activeElement.blur()")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -78,6 +79,7 @@ LONG = {
 """What has to be scrolled through; the last two have 200 KB."""
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_run_of_blanks_cannot_push_the_tail_out_of_sight(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await app.page.evaluate(WATCH, "Command")
@@ -92,6 +94,7 @@ async def test_a_run_of_blanks_cannot_push_the_tail_out_of_sight(begin_turn: Beg
     assert len(await armed(app.page)) == len(SHORT)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_long_command_is_armed_only_at_its_end(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await app.page.evaluate(WATCH, "Command")
@@ -110,6 +113,7 @@ async def test_a_long_command_is_armed_only_at_its_end(begin_turn: BeginTurn) ->
         await expect(app.decision).to_have_count(0, timeout=PATIENCE_MS)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_long_file_on_a_phone_is_armed_by_scrolling_to_its_end(
     begin_turn: BeginTurn,
 ) -> None:

@@ -77,6 +77,7 @@ async def test_U134_a_finished_diagram_is_drawn_and_its_source_is_shown_on_reque
     await expect(source).to_contain_text("no such thing")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U134_a_diagram_is_drawn_again_for_the_other_theme(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -90,6 +91,7 @@ async def test_U134_a_diagram_is_drawn_again_for_the_other_theme(
     await expect(picture).not_to_have_attribute("src", light, timeout=SLOW_MS)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U134_a_diagram_that_still_grows_is_code(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.begin_words()
@@ -188,6 +190,7 @@ async def _play(app: AppPage, count: int) -> list[str]:
     return [one.removeprefix("csp ") for one in refused if "evil.test" in one]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_hostile_diagram_runs_nothing_and_requests_nothing(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -211,6 +214,7 @@ async def test_a_hostile_diagram_runs_nothing_and_requests_nothing(
     app.errors = [error for error in app.errors if "Content Security Policy" not in error]
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_hostile_formula_runs_nothing_and_requests_nothing(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -7,6 +7,7 @@ import re
 import time
 from pathlib import Path
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.store.cli_files.file_usage import spent_in
@@ -61,6 +62,7 @@ async def test_a_session_in_use_elsewhere_says_so_everywhere_and_is_only_read(
     await expect(app.composer).to_be_enabled()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_what_was_used_elsewhere_is_on_the_usage_page_and_where_it_is_from(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS
@@ -37,6 +38,7 @@ def _hooks(tmp_path: Path, **commands: str) -> None:
     (folder / "settings.json").write_text(json.dumps({"hooks": hooks}))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U130_hooks_are_quiet_lines_at_their_call_and_turn(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ async def test_U131_tab_takes_a_suggested_message_and_enter_sends_it(
     await expect(app.composer).not_to_be_focused()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U131_on_a_phone_a_button_takes_the_suggested_message(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_server import AppServer
@@ -164,6 +165,7 @@ async def test_U100_paths_in_the_conversation_lead_to_the_file(
     await expect(main.get_by_role("region", name="Content of src/app.py")).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U100_paths_that_searches_and_commands_printed_lead_to_the_line(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
@@ -144,6 +145,7 @@ async def nats_team(tmp_path: Path) -> AsyncIterator[Fleet]:
         yield made
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_N26_a_session_is_moved_from_its_menu(nats_team: Fleet, visit: Visit) -> None:
     source, target = nats_team.nodes
     repository(source.project)
@@ -182,6 +184,7 @@ async def test_N26_a_session_is_moved_from_its_menu(nats_team: Fleet, visit: Vis
     await pictures(local.page, "left")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_N28_a_session_of_a_lost_machine_is_continued_from_its_note(
     team: Fleet, visit: Visit
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_server import AppServer
@@ -23,6 +24,7 @@ async def test_an_edit_is_shown_approved_and_made(demo: AppServer, visit: Visit)
     await app.expect_rest()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_tour_is_walked_to_its_end(demo: AppServer, visit: Visit) -> None:
     app = await visit(demo)
     await app.start("tour")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -99,6 +100,7 @@ async def test_U96_a_discard_lists_what_is_lost_and_asks_first(
     await expect(staged.get_by_role("button", name="a.py modified")).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U95_a_failing_hook_is_named_before_and_its_words_are_shown(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -119,6 +121,7 @@ async def test_U95_a_failing_hook_is_named_before_and_its_words_are_shown(
     assert git(server.project, "rev-list", "--count", "HEAD") == "1\n"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U95_more_than_a_thousand_files_are_staged_at_once(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -170,6 +173,7 @@ async def test_U148_conflicts_are_resolved_before_a_commit(
     assert len(git(folder, "log", "-1", "--format=%p").split()) == 2
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U148_without_a_branch_the_page_says_that_commits_belong_to_none(
     emulated: Emulated, visit: Visit
 ) -> None:

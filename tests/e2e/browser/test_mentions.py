@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -54,6 +55,7 @@ async def test_B52_pasted_text_shows_what_it_would_attach_and_can_go_as_plain_te
     await expect(chips(app).get_by_label("Send as plain text")).not_to_be_checked()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_B52_a_typed_mention_stays_one(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.finish()

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from fairlead.server.limits import Limits
@@ -86,6 +87,7 @@ async def test_U104_sessions_are_grouped_tagged_and_filtered(
     await accessible(app, "state 1")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U105_many_sessions_are_archived_and_deleted_and_that_is_undone(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Page, expect
 
 from fairlead.store.log import OUT, NewEvent
@@ -35,6 +36,7 @@ async def open_page(page: Page, name: str, query: str = "") -> None:
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_hit_leads_to_its_message(demo: AppServer, visit: Visit) -> None:
     app = await worked(demo, visit)
     page = app.page
@@ -91,6 +93,7 @@ async def long_ago(folder: Path, project: Path) -> None:
         await store.index_items(session, transcript.items, project=str(project))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_hit_outside_the_loaded_window_is_fetched_and_shown(
     tmp_path: Path, visit: Visit
 ) -> None:
@@ -106,6 +109,7 @@ async def test_a_hit_outside_the_loaded_window_is_fetched_and_shown(
         await app.page.goto("about:blank")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_search_that_finds_nothing_says_what_to_try(demo: AppServer, visit: Visit) -> None:
     app = await worked(demo, visit)
     await open_page(app.page, "search", "?q=zebra&kind=error")
@@ -114,6 +118,7 @@ async def test_a_search_that_finds_nothing_says_what_to_try(demo: AppServer, vis
     await expect(app.page).to_have_url(re.compile(r"/search\?q=zebra$"))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_what_a_turn_cost_is_in_the_plot_and_in_the_tables(
     demo: AppServer, visit: Visit
 ) -> None:
@@ -143,6 +148,7 @@ async def test_an_empty_server_says_what_usage_will_show(demo: AppServer, visit:
     await expect(app.page.get_by_text("No usage yet")).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_settings_change_the_session_and_stay_on_the_device(
     demo: AppServer, visit: Visit
 ) -> None:
@@ -167,6 +173,7 @@ async def test_settings_change_the_session_and_stay_on_the_device(
     await expect(page.locator("html")).to_have_attribute("data-text", "normal")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_key_can_be_changed_taken_over_and_reset(demo: AppServer, visit: Visit) -> None:
     app = await visit(demo)
     page = app.page
@@ -190,6 +197,7 @@ async def test_a_key_can_be_changed_taken_over_and_reset(demo: AppServer, visit:
     await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_help_lists_what_the_session_reported(demo: AppServer, visit: Visit) -> None:
     app = await worked(demo, visit)
     page = app.page
@@ -231,6 +239,7 @@ async def test_the_protocol_shows_both_directions_and_grows(demo: AppServer, vis
     await expect(page.get_by_text(re.compile(r"^2 of [\d,]+ lines$"))).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_viewer_sees_why_the_raw_log_is_closed(demo: AppServer, visit: Visit) -> None:
     app = await worked(demo, visit)
     viewer = await visit(demo, role="viewer")
@@ -238,6 +247,7 @@ async def test_a_viewer_sees_why_the_raw_log_is_closed(demo: AppServer, visit: V
     await expect(viewer.page.get_by_text("only operators and owners can see them")).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_another_device_is_paired_named_and_cut_off(demo: AppServer, visit: Visit) -> None:
     app = await visit(demo)
     page = app.page

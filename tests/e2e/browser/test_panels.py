@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Locator, Route, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -300,6 +301,7 @@ async def test_U27_files_are_completed_after_an_at_sign(emulated: Emulated, visi
     await app.expect_words(re.compile("^You said: look at @lighthouse.py and @docs/harbour.md"))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U27_a_name_that_no_longer_fits_is_never_taken(
     emulated: Emulated, visit: Visit
 ) -> None:

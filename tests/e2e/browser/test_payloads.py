@@ -115,7 +115,7 @@ async def _expect_harmless(app: AppPage, cli: FakeCliProcess, *, opened: Sequenc
     assert await app.page.evaluate("() => window.found") == ["<FORM>"]
 
 
-@pytest.mark.matrix(target="faults")
+@pytest.mark.matrix(target="faults", cases=2)
 @pytest.mark.parametrize("act", sorted(ACTS))
 async def test_T22_T23_nothing_of_a_payload_runs_or_loads_live_or_as_history(
     act: str, begin_turn: BeginTurn

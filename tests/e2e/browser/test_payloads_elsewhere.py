@@ -21,6 +21,7 @@ from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.conftest import BeginTurn
 from tests.e2e.browser.fake_cli import FakeCliProcess
 from tests.e2e.browser.payloads import ALL, CORPUS, expect_harmless, watched
+from tests.matrix import share
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -61,6 +62,7 @@ def _questions(texts: tuple[str, ...]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_T22_nothing_that_is_asked_runs_or_loads(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await watched(app)
@@ -97,9 +99,10 @@ async def test_T22_nothing_that_is_asked_runs_or_loads(begin_turn: BeginTurn) ->
     await cli.finish()
 
 
+@pytest.mark.matrix(target="browser")
 async def test_T22_a_name_in_a_list_or_a_panel_is_only_a_name(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
-    names = (*CORPUS["names"], *SOME)
+    names = share((*CORPUS["names"], *SOME), 20)
     init = {
         "type": "system", "subtype": "init", "model": SOME[0], "permissionMode": "default",
         "tools": names, "slash_commands": names, "agents": names, "skills": names,
@@ -156,6 +159,7 @@ async def _tell_all(app: AppPage, cli: FakeCliProcess, token: str) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_T22_what_a_search_finds_and_an_export_holds_is_only_text(
     begin_turn: BeginTurn, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -83,6 +84,7 @@ async def draw(app: AppPage, way: int) -> None:
     await session.detach()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_everything_that_waits_is_a_sheet_within_reach(begin_turn: BeginTurn) -> None:
     report = Report()
     app, cli = await begin_turn(phone=True)
@@ -109,6 +111,7 @@ async def test_everything_that_waits_is_a_sheet_within_reach(begin_turn: BeginTu
     report.check()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_request_on_a_phone_can_be_minimized_to_read_and_opened_again_to_answer(
     begin_turn: BeginTurn,
 ) -> None:
@@ -142,6 +145,7 @@ async def test_a_request_on_a_phone_can_be_minimized_to_read_and_opened_again_to
     assert len(cli.answers) == 1
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_hand_that_lifts_it_or_comes_too_early_answers_nothing(
     begin_turn: BeginTurn,
 ) -> None:
@@ -169,6 +173,7 @@ async def test_a_hand_that_lifts_it_or_comes_too_early_answers_nothing(
     assert (await cli.answer("a"))["behavior"] == "allow"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_long_command_is_not_armed_by_lying_there(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(phone=True)
     await cli.ask("a", {"command": LONG})
@@ -183,6 +188,7 @@ async def test_a_long_command_is_not_armed_by_lying_there(begin_turn: BeginTurn)
     await expect(bar(app)).to_be_focused()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_several_come_one_at_a_time(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(phone=True)
     for number in range(3):
@@ -205,6 +211,7 @@ async def test_several_come_one_at_a_time(begin_turn: BeginTurn) -> None:
     await expect(app.decision).to_have_count(0)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_user_who_is_typing_is_not_interrupted(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(phone=True)
     await app.composer.fill("And then ")
@@ -223,6 +230,7 @@ async def test_a_user_who_is_typing_is_not_interrupted(begin_turn: BeginTurn) ->
     await expect(app.composer).to_be_focused()  # Where it was before.
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_an_on_screen_keyboard_leaves_the_answers_in_sight(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(phone=True)
     await cli.ask("a", {"command": LONG})
@@ -234,6 +242,7 @@ async def test_an_on_screen_keyboard_leaves_the_answers_in_sight(begin_turn: Beg
     await expect(app.decision.get_by_role("textbox")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_device_that_may_only_look_puts_it_down_with_escape(
     begin_turn: BeginTurn, visit: Visit
 ) -> None:
@@ -278,6 +287,7 @@ async def test_U55_an_answer_is_undone_from_the_sheet_of_the_next_request(
     assert cli.answers == []
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_inbox_goes_through_them_as_sheets(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn(phone=True)
     for number in range(2):

@@ -6,6 +6,7 @@ import base64
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.conftest import BeginTurn, Emulated, Visit
@@ -258,6 +259,7 @@ async def test_U73_selected_text_is_quoted_into_the_message(begin_turn: BeginTur
     await expect(app.composer).to_have_value("> The first sentence.\n\n")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U65_the_output_of_a_slash_command_keeps_its_lines(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -312,6 +314,7 @@ async def test_U77_the_conversation_is_never_blank_when_a_decision_closes(
     assert await app.page.evaluate("window.blank") == 0
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U20_a_plan_that_was_sent_back_stays_next_to_the_comment(
     begin_turn: BeginTurn,
 ) -> None:
@@ -329,6 +332,7 @@ async def test_U20_a_plan_that_was_sent_back_stays_next_to_the_comment(
     await expect(card).to_contain_text("Measure twice.")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U24_a_phone_shows_the_whole_name_of_a_slash_command(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -341,6 +345,7 @@ async def test_U24_a_phone_shows_the_whole_name_of_a_slash_command(
     assert await name.evaluate("(node) => node.scrollWidth <= node.clientWidth")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U13_the_bar_of_a_minimized_request_shows_the_name_of_the_file(
     begin_turn: BeginTurn,
 ) -> None:

@@ -24,7 +24,7 @@ from tests.e2e.browser.sockets import KEEP_SOCKETS
 __all__ = ["real"]
 
 # The same flows run with the emulator in the browser, and with the real CLI without a browser.
-pytestmark = pytest.mark.matrix(target="conformance", of_module=7)
+pytestmark = pytest.mark.matrix(target="conformance", of_module=1)
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="

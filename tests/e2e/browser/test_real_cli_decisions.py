@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.model_api.replies import reply, use
@@ -13,6 +14,7 @@ from tests.e2e.browser.real_cli_server import Real, real, write_the_plan
 __all__ = ["real"]
 
 
+@pytest.mark.matrix(target="conformance", cases=0)
 async def test_U60_always_deny_holds_on_the_real_cli_at_once(real: Real, visit: Visit) -> None:
     there = await real()
     command = there.program()
@@ -33,6 +35,7 @@ async def test_U60_always_deny_holds_on_the_real_cli_at_once(real: Real, visit: 
     assert all(result.is_error for result in results)
 
 
+@pytest.mark.matrix(target="conformance", cases=0)
 async def test_U61_e_does_not_approve_a_plan_on_the_real_cli(real: Real, visit: Visit) -> None:
     there = await real(write_the_plan, use("ExitPlanMode"), reply("Off I go."))
     app = await visit(there.server)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import cast
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
@@ -42,6 +43,7 @@ async def server_process(cli: ScriptedCli, tmp_path: Path) -> AsyncIterator[Serv
     await server_process.stop()
 
 
+@pytest.mark.matrix(target="conformance", cases=0)
 async def test_a_restart_of_the_server_is_named_and_the_session_goes_on(
     cli: ScriptedCli, server_process: ServerProcess, chromium: Browser
 ) -> None:

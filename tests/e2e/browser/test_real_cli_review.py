@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.model_api.replies import reply, use
@@ -18,6 +19,7 @@ LINES = {0: (1, 4, 7), 1: (2, 5, 8), 2: (3, 6), 3: (1, 2), 4: (4, 8)}
 """The lines with comments: 12 in 5 files."""
 
 
+@pytest.mark.matrix(target="conformance", cases=0)
 async def test_U92_a_review_of_12_comments_in_5_files_reaches_the_model_whole_and_in_order(
     real: Real, visit: Visit
 ) -> None:

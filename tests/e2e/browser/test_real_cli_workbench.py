@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.model_api.replies import Reply, reply, use
@@ -16,6 +17,7 @@ from tests.git.repositories import git, repository_with_author
 __all__ = ["real"]
 
 
+@pytest.mark.matrix(target="conformance", cases=0)
 async def test_U109_the_real_cli_works_in_the_worktree_and_its_change_is_merged(
     real: Real, visit: Visit
 ) -> None:
@@ -50,6 +52,7 @@ async def test_U109_the_real_cli_works_in_the_worktree_and_its_change_is_merged(
     assert not tree.exists()
 
 
+@pytest.mark.matrix(target="conformance", cases=0)
 async def test_U112_the_real_cli_rewinds_files_and_conversation_and_nothing_else(
     real: Real, visit: Visit
 ) -> None:
@@ -105,6 +108,7 @@ def write_in_its_worktree(request: ModelRequest) -> Reply:
     return use("Write", file_path=f"{tree}/fixed.txt", content=f"by {request.body['model']}\n")
 
 
+@pytest.mark.matrix(target="conformance", cases=0)
 async def test_U111_variants_run_on_the_real_cli_with_their_models_and_one_is_taken(
     real: Real, visit: Visit
 ) -> None:

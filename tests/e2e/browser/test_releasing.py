@@ -117,6 +117,7 @@ async def test_U145_few_items_are_held_after_scrolling_through_a_long_conversati
     )
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U145_nothing_moves_while_items_above_are_dropped(
     flooded: Flooded, visit: Visit
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -58,6 +59,7 @@ async def comment_on(main: Locator, line: str, text: str) -> None:
     await expect(main.get_by_role("article").filter(has_text=text)).to_be_visible()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U91_comments_are_written_on_lines_and_kept_across_reloads_and_devices(
     emulated: Emulated, visit: Visit
 ) -> None:

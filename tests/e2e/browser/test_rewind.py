@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import AppPage
@@ -58,6 +59,7 @@ async def test_U74_esc_esc_restores_files_and_conversation(
     assert notes.read_text() == "old\n"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U74_the_dialog_says_if_the_cli_cannot_restore_files(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await app.composer.focus()

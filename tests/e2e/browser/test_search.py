@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.server.protocol.lobby_rows import Progress
@@ -60,6 +61,7 @@ async def until_read(data: Path) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_session_of_the_cli_is_found_narrowed_by_model_and_opened_at_the_hit(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:

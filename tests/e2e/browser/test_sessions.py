@@ -7,6 +7,7 @@ import os
 import re
 import signal
 
+import pytest
 from playwright.async_api import expect
 
 from fairlead.server.limits import Limits
@@ -247,6 +248,7 @@ HASTY_TRUST = """
 """
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_B54_what_a_project_runs_is_shown_and_runs_only_once_it_is_trusted(
     emulated: Emulated, visit: Visit
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS
@@ -34,6 +35,7 @@ WATCH = """
 """
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_slow_words_do_not_keep_a_request_from_being_answered(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await app.page.evaluate(WATCH)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.app_server import AppServer
@@ -107,6 +108,7 @@ async def test_U70_the_changes_of_a_file_say_when_they_were_made(
     await expect(first).to_have_accessible_name("Changed files")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_session_that_starts_says_only_that(
     fake_cli: FakeCli, fake_cli_server: AppServer, visit: Visit
 ) -> None:
@@ -123,6 +125,7 @@ async def test_a_session_that_starts_says_only_that(
     await expect(status).to_contain_text("Working.")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_usage_limit_says_which_one_how_much_of_it_and_until_when(
     begin_turn: BeginTurn,
 ) -> None:

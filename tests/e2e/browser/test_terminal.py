@@ -82,6 +82,7 @@ async def test_U124_a_command_runs_and_its_output_is_there_after_a_reload(
     await expect(rows(region)).to_contain_text("second42")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U124_the_page_is_hidden_without_the_flag_and_from_other_roles(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -98,6 +99,7 @@ async def test_U124_the_page_is_hidden_without_the_flag_and_from_other_roles(
     await expect(app.page.get_by_role("main")).to_contain_text("This server offers no terminal.")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U124_an_operator_has_no_terminal(emulated: Emulated, visit: Visit) -> None:
     server = await server_with(emulated)
     app = await visit(server, role="operator")

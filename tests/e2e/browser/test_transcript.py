@@ -44,6 +44,7 @@ async def _find(app: AppPage, words: str) -> None:
     await app.page.get_by_role("searchbox", name="Find in this conversation").fill(words)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_words_are_found_counted_marked_and_gone_through(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.say("The needle is here.")
@@ -73,6 +74,7 @@ async def test_words_are_found_counted_marked_and_gone_through(begin_turn: Begin
     assert await app.page.evaluate(HIGHLIGHTS) == {"found": [], "found-here": []}
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_words_of_messages_that_are_not_here_are_found_through_the_server(
     begin_turn: BeginTurn,
 ) -> None:
@@ -95,6 +97,7 @@ async def test_words_of_messages_that_are_not_here_are_found_through_the_server(
     await expect(bar.get_by_role("status")).to_have_text("1 of 1")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_an_address_that_names_an_item_of_long_ago_shows_it(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.say("Far away and long ago.")
@@ -113,6 +116,7 @@ async def test_an_address_that_names_an_item_of_long_ago_shows_it(begin_turn: Be
     await expect(gone).to_be_visible(timeout=PATIENCE_MS)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_one_goes_from_prompt_to_prompt_and_chooses_one_from_a_list(
     begin_turn: BeginTurn,
 ) -> None:
@@ -142,6 +146,7 @@ async def test_one_goes_from_prompt_to_prompt_and_chooses_one_from_a_list(
     await expect(second).to_be_focused()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_keyboard_moves_from_message_to_message_and_its_place_is_not_lost(
     begin_turn: BeginTurn,
 ) -> None:
@@ -168,6 +173,7 @@ async def test_the_keyboard_moves_from_message_to_message_and_its_place_is_not_l
     await expect(row).to_be_in_viewport()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_the_end_of_an_answer_is_announced_once_and_nothing_of_it_before(
     begin_turn: BeginTurn,
 ) -> None:
@@ -184,6 +190,7 @@ async def test_the_end_of_an_answer_is_announced_once_and_nothing_of_it_before(
     await expect(said).to_have_text("Answer: It is done .", timeout=PATIENCE_MS)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_subagent_is_folded_into_its_call_and_says_how_far_it_is(
     begin_turn: BeginTurn,
 ) -> None:
@@ -200,6 +207,7 @@ async def test_a_subagent_is_folded_into_its_call_and_says_how_far_it_is(
     await cli.finish()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_equal_cards_are_no_landmarks_and_every_message_has_a_name(
     begin_turn: BeginTurn,
 ) -> None:
@@ -217,6 +225,7 @@ async def test_equal_cards_are_no_landmarks_and_every_message_has_a_name(
     assert all(names)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_very_long_answer_of_before_shows_its_beginning_until_all_is_wanted(
     begin_turn: BeginTurn,
 ) -> None:
@@ -244,6 +253,7 @@ async def test_right_to_left_text_is_on_the_right_and_reorders_nothing_else(
     await app.expect_words("\ufffdtxt.exe")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_nothing_hides_in_the_line_of_a_call_and_prose_in_it_can_be_read(
     begin_turn: BeginTurn,
 ) -> None:
@@ -259,6 +269,7 @@ async def test_nothing_hides_in_the_line_of_a_call_and_prose_in_it_can_be_read(
     assert await query.evaluate("(node) => getComputedStyle(node).direction") == "rtl"
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_a_message_shows_its_time_is_copied_and_forked_from(begin_turn: BeginTurn) -> None:
     app, cli = await begin_turn()
     await cli.say("Words to keep.")
@@ -279,6 +290,7 @@ async def test_a_message_shows_its_time_is_copied_and_forked_from(begin_turn: Be
     await app.expect_copied("Words to keep.")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_nothing_is_drawn_again_while_an_answer_grows(
     begin_turn: BeginTurn,
 ) -> None:
@@ -311,6 +323,7 @@ async def test_nothing_is_drawn_again_while_an_answer_grows(
     assert await app.page.evaluate("() => window.gone") == []
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_reading_finding_and_the_prompt_list_are_accessible(
     begin_turn: BeginTurn, theme: str

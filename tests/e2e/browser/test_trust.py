@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.e2e.browser.app_page import PATIENCE_MS, AppPage
@@ -63,6 +64,7 @@ async def test_B54_the_dialog_lists_every_command_visibly_and_cancel_starts_noth
     await expect(app.listed("go")).to_have_count(0)
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_B54_trust_starts_with_the_programs_and_a_changed_file_asks_again_at_a_resume(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
@@ -95,6 +97,7 @@ async def test_B54_trust_starts_with_the_programs_and_a_changed_file_asks_again_
     assert "--setting-sources" in " ".join(server.command_line(app.session))
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_B54_without_starts_none_of_them_and_the_answer_can_be_changed(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:
@@ -124,6 +127,7 @@ async def test_B54_without_starts_none_of_them_and_the_answer_can_be_changed(
     await expect(review).to_contain_text("Currently: trusted")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_B54_a_viewer_can_neither_start_nor_answer(
     emulated: Emulated, visit: Visit, tmp_path: Path
 ) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.conftest import Emulated, Visit
 from tests.e2e.browser.scripts import say, scene
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_escape_closes_a_window_and_stops_nothing(emulated: Emulated, visit: Visit) -> None:
     server = await emulated([scene(None, say("Begun. "), {"wait": 60}, say("Never."))])
     app = await visit(server)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from tests.e2e.browser.conftest import Emulated, Visit
@@ -12,6 +13,7 @@ from tests.e2e.browser.scripts import say, scene, use
 from tests.git.repositories import commit_all, git, new_repository, repository_with_author
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_changes_are_read_and_commented_on_by_keyboard(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -69,6 +71,7 @@ async def test_sessions_are_selected_and_played_back_by_keyboard(
     await app.expect_words("You said: hello")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_U95_git_is_used_by_keyboard_and_the_focus_stays_where_the_work_is(
     emulated: Emulated, visit: Visit
 ) -> None:
@@ -121,6 +124,7 @@ async def test_U95_git_is_used_by_keyboard_and_the_focus_stays_where_the_work_is
     assert git(project, "status", "--porcelain") == ""
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 async def test_files_and_variants_are_used_by_keyboard(emulated: Emulated, visit: Visit) -> None:
     server = await emulated(
         [scene(None, use("Write", file_path="{{cwd}}/fixed.txt", content="x\n"), say("Fixed."))]

@@ -51,6 +51,7 @@ async def opened(app: AppPage, session: str, page: str) -> Locator:
     return app.page.get_by_role("main")
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 @pytest.mark.timeout(300)
 async def test_the_pages_of_a_session_pass_axe_on_a_phone(emulated: Emulated, visit: Visit) -> None:
     app = await worked(emulated, visit)
@@ -97,6 +98,7 @@ async def test_the_pages_of_a_session_pass_axe_on_a_phone(emulated: Emulated, vi
     report.check()
 
 
+@pytest.mark.matrix(target="browser", cases=0)
 @pytest.mark.timeout(300)
 async def test_worktrees_rewind_and_all_sessions_pass_axe_on_a_phone(
     emulated: Emulated, visit: Visit

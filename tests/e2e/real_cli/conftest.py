@@ -7,10 +7,9 @@
         assert model.requests[1].tool_results[0].text == "…"
 
 `cli`       a `RealCli` (`.executable`, `.version`, `.key` for comparing). `make conformance` runs
-            each test that takes it on every version. `make test` runs up to three cases of each
-            module, evenly spread, each on one of 2.1.38 and 2.1.325, and the module on both if it
-            has at least four cases. FAIRLEAD_CLI_VERSIONS selects the versions instead, each for
-            all tests
+            each test that takes it on every version. `make test` runs one case of each numbered rule
+            that a module names, or one case of the module, on one of 2.1.38 and 2.1.325.
+            FAIRLEAD_CLI_VERSIONS selects the versions instead, each for all tests
             (`FAIRLEAD_CLI_VERSIONS=2.1.29,2.1.120 pytest tests/e2e/real_cli`).
             For one version only: `@pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)`.
             For those that have a feature: `@pytest.mark.only(since="2.1.120")`, or `before=`.
@@ -34,6 +33,7 @@ A CLI that cannot be had fails the test. Fetch them before a run without network
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -48,7 +48,7 @@ from fairlead.wire.versions import Span, Version
 from tests.e2e.real_cli.cli_harness import CliHarness
 from tests.e2e.real_cli.compiled import compiled
 from tests.e2e.real_cli.raw_cli import FLAGS, RawCli
-from tests.matrix import WHOLE, share
+from tests.matrix import WHOLE, leave
 
 HERE = Path(__file__).parent
 
@@ -58,13 +58,13 @@ SELECTED = tuple(filter(None, os.environ.get("FAIRLEAD_CLI_VERSIONS", "").split(
 
 VERSIONS = tuple(dict.fromkeys((*DEFAULT_VERSIONS, *SELECTED)))
 
-MOST_CASES = 3
-MODULE_CASES = 4
-"""In `make test` this many cases of a module run, evenly spread. The first of them runs on the oldest
-of the default versions if the module has at least four cases, and all others on the newest: users
-have the newest, and it starts in half the CPU time. A start of a real CLI takes a second of CPU time,
-and the emulator is compared with recordings of all these scenarios (E1), so the remaining cases run
-in `make conformance`, with all cases on all versions."""
+RULE = re.compile(r"test_([A-Z]\d+)_")
+EVERY_OLD = 3
+"""In `make test` one case of each numbered rule runs that a module names, and one case of a module that
+names none. Every third of the modules that have a choice runs on the oldest of the default versions,
+and all others on the newest: users have the newest, and it starts in half the CPU time. A start of a
+real CLI takes a second of CPU time, and the emulator is compared with recordings of all these
+scenarios (E1), so the remaining cases run in `make conformance`, with all cases on all versions."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -72,12 +72,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    selected = [item for item in items if _applies(item)]
+    unfit = [item for item in items if not _applies(item)]
+    config.hook.pytest_deselected(items=unfit)
+    items[:] = [item for item in items if item not in set(unfit)]
     if not (SELECTED or WHOLE):
-        selected = _some_of_each_module(selected)
-    chosen = set(selected)
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = selected
+        chosen = set(_some_of_each_module(items))
+        leave(config, items, {item: "conformance" for item in items if item not in chosen})
 
 
 def _some_of_each_module(items: list[pytest.Item]) -> list[pytest.Item]:
@@ -87,14 +87,24 @@ def _some_of_each_module(items: list[pytest.Item]) -> list[pytest.Item]:
         if _version(item) is not None:
             modules.setdefault(item.path, {}).setdefault(_case(item), []).append(item)
     removed = {item for cases in modules.values() for same in cases.values() for item in same}
+    with_choice = 0
     for cases in modules.values():
-        chosen = share(list(cases.values()), MOST_CASES)
-        removed.difference_update(same[-1] for same in chosen)
-        several = [same for same in chosen if len(same) > 1]
-        if several and len(cases) >= MODULE_CASES:
-            removed.remove(several[0][0])
-            removed.add(several[0][-1])
+        chosen = one_of_each_rule(cases)
+        with_choice += len(chosen[0]) > 1
+        oldest = len(chosen[0]) > 1 and with_choice % EVERY_OLD == 0
+        removed.difference_update(same[0 if oldest else -1] for same in chosen)
     return [item for item in items if item not in removed]
+
+
+def one_of_each_rule(cases: dict[str, list[pytest.Item]]) -> list[list[pytest.Item]]:
+    """The last case of each rule that a test of a module names; the first case if none names any.
+
+    A module begins with its longest stories, and the cases of a rule often end with the shortest.
+    """
+    of_rules = {
+        rule[1]: same for same in cases.values() if (rule := RULE.match(same[0].name)) is not None
+    }
+    return list(of_rules.values()) or [next(iter(cases.values()))]
 
 
 def _case(item: pytest.Item) -> str:

@@ -16,8 +16,6 @@ from tests.e2e.real_cli.comparable import comparable
 from tests.e2e.real_cli.side_by_side import Host, ModelReply, SideBySide
 
 # `make test` compares the emulator with recordings of these versions (tests/emulator).
-pytestmark = pytest.mark.matrix(target="conformance", of_module=5)
-
 EMULATED = pytest.mark.parametrize("cli", ["2.1.38", "2.1.325"], indirect=True)
 
 SCHEMA = {

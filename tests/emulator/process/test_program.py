@@ -133,6 +133,7 @@ STOPS = (
 )
 
 
+@pytest.mark.matrix(target="faults", cases=4)
 @pytest.mark.parametrize("stop", STOPS)
 def test_E15_every_scene_of_the_tour_succeeds(stop: str, tmp_path: Path) -> None:
     project = tmp_path / "project"
@@ -212,6 +213,7 @@ def test_fairlead_emulate_takes_the_flags_of_claude(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "2.1.325 (Claude Code)\n")
 
 
+@pytest.mark.matrix(target="faults", cases=3)
 @pytest.mark.parametrize("flags", [["--version"], ["-v"], ["--version", "--verbose"]])
 @pytest.mark.parametrize("version", ["", *VERSIONS, "9.9.9"])
 def test_the_version_is_printed_in_every_way_of_asking(version: str, flags: list[str]) -> None:

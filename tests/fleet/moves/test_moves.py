@@ -249,6 +249,7 @@ async def test_N26_a_preview_tells_what_travels(team: Fleet) -> None:
 STEPS = ("begin", "status", "package", "receive", "arrived", "commit", "activate")
 
 
+@pytest.mark.matrix(target="faults", cases=3)
 @pytest.mark.parametrize("step", STEPS)
 async def test_N27_a_gateway_that_dies_at_any_step_leaves_one_owner(
     team: Fleet, step: str, monkeypatch: pytest.MonkeyPatch

@@ -97,7 +97,7 @@ def _on_this_machine(command: str, cluster: Cluster) -> str:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.matrix(target="faults", cases=1)
+@pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.parametrize("servers", [1, 3])
 async def test_N34_the_documented_commands_add_a_second_gateway(
     servers: int, story: Story, tmp_path: Path

@@ -153,6 +153,7 @@ async def listed(server: WorkerServer, session: str) -> dict[str, Any]:
     return dict(next(row for row in rows if row["id"] == session))
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 async def test_N33_no_process_is_left_behind(tmp_path: Path, number: signal.Signals) -> None:
     server = WorkerServer(tmp_path)

@@ -158,6 +158,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_R14_connections_without_a_token_that_read_one_byte_do_not_use_up_file_handles(
     tmp_path: Path,
 ) -> None:

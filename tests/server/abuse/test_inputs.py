@@ -245,6 +245,7 @@ for n in range(5_000):
 """
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("pinned", [False, True])
 def test_R9_a_root_swapped_for_a_link_while_it_is_read_gives_nothing_away(
     tree: Path, pinned: bool
@@ -440,6 +441,7 @@ BOMBS: dict[str, tuple[list[bytes], set[int]]] = {
 }
 
 
+@pytest.mark.matrix(target="faults", cases=8)
 @pytest.mark.parametrize("path", ENDPOINTS)
 @pytest.mark.parametrize("name", BOMBS)
 async def test_R14_a_compression_bomb_closes_its_own_socket_and_affects_no_other_client(

@@ -43,6 +43,7 @@ ODD = {
 }
 
 
+@pytest.mark.matrix(target="faults", cases=8)
 @pytest.mark.parametrize("name", ODD)
 async def test_R14_a_strange_text_is_answered_and_the_socket_lives(
     served: Served, name: str
@@ -73,6 +74,7 @@ async def test_R14_a_strange_text_does_not_end_the_bridge(served: Served, name: 
     assert (await client.hear())["subtype"] == "session_list"
 
 
+@pytest.mark.matrix(target="faults", cases=8)
 @pytest.mark.parametrize("name", ODD)
 async def test_R14_a_strange_line_of_the_cli_is_kept_and_the_session_goes_on(
     tmp_path: Path, name: str

@@ -167,6 +167,7 @@ LARGE_REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.matrix(target="faults", cases=2)
 @pytest.mark.parametrize("name", LARGE_REQUESTS)
 async def test_R14_a_large_request_of_any_kind_is_hashed_outside_the_event_loop(
     tmp_path: Path, name: str

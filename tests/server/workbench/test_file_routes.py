@@ -131,6 +131,7 @@ async def test_G22_a_text_is_found_by_ripgrep_and_by_reading_the_files(
             assert await get(served, session, "grep", q=wrong) == 400
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("how", ["ripgrep", "walk"])
 async def test_G23_searching_hostile_repositories_runs_nothing_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ripgrep: Path, how: str

@@ -106,6 +106,7 @@ DAMAGING = "promisor remote"
 """The attack that leaves a repository without an object, so that some reads end with an error."""
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("damaged", [False, True], ids=["intact", "damaged"])
 async def test_G27_no_read_path_runs_something_hangs_or_leads_outside(
     tmp_path: Path, damaged: bool
