@@ -82,8 +82,12 @@ downloads: setup
 	@$(BIN)/python -m tests.server.remote.programs
 
 # pytest compiles the modules of tests when it collects them. Each worker would do that for itself.
-compiled-tests: setup
+COMPILED_TESTS := $(VENV)/.compiled-tests
+compiled-tests: $(COMPILED_TESTS)
+
+$(COMPILED_TESTS): $(STAMP) $(shell find tests -name '*.py')
 	@$(BIN)/pytest tests --collect-only -q -n 0 -p no:cacheprovider > /dev/null
+	@touch $@
 
 # Downloads wait for the network while the checks compute. tests/suite.py then runs the tests.
 test: setup $(NODE_STAMP)
@@ -103,7 +107,7 @@ faults: setup web downloads
 	@$(MATRIX) -m "matrix(target='faults')"
 	@FAIRLEAD_MATRIX=whole FAIRLEAD_TIMING=long $(ISOLATED) $(BIN)/pytest tests/timing -n 2 --dist worksteal -q
 	@FAIRLEAD_HUB_EVENTS=100000 $(ISOLATED) $(BIN)/pytest tests/server/hub/test_hub_law.py -n 0 -q
-	@FAIRLEAD_FAULT_ROUNDS=10 FAIRLEAD_KILLS=100 FAIRLEAD_SOAK_S=120 $(ISOLATED) $(BIN)/pytest tests/faults -n 0 -q -s
+	@FAIRLEAD_MATRIX=whole FAIRLEAD_FAULT_ROUNDS=10 FAIRLEAD_KILLS=100 FAIRLEAD_SOAK_S=120 $(ISOLATED) $(BIN)/pytest tests/faults -n 0 -q -s
 	@FAIRLEAD_CLUSTER=1 FAIRLEAD_PAUSES=1000 FAIRLEAD_UPLINK_MS=300 $(ISOLATED) $(BIN)/pytest tests/fleet/bus/test_nats_bus.py tests/fleet/bus/test_thin_uplink.py tests/fleet/node/test_lease.py -n 0 -q -s
 	@FAIRLEAD_TEST_WORKERS=2 $(ISOLATED) $(BIN)/pytest tests/server/sockets/test_sockets.py -n 0 -q
 	@FAIRLEAD_MATRIX=whole FAIRLEAD_CLUSTER=1 FAIRLEAD_FLEET_KILLS=250 FAIRLEAD_FLEET_HEALED_S=2 $(ISOLATED) $(BIN)/pytest tests/fleet/faults -n 0 -q -s

@@ -116,6 +116,7 @@ def test_the_flood_answers_and_then_pours_the_file_once(deltas: Traffic) -> None
     assert poured == deltas.path.read_bytes()
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("name", ["fairlead", "fairlead-transcript"])
 def test_fairlead_delivers_every_message(name: str, either: Traffic, tmp_path: Path) -> None:
     contender = fairlead_contender(name, tmp_path)

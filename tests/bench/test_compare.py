@@ -39,6 +39,7 @@ async def test_every_delta_of_a_paced_session_arrives_and_has_a_delay(tmp_path: 
     assert all(0 < delay < 60 for delay in flow.delays.seconds)
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.timeout(120)
 async def test_a_flood_is_measured_to_its_end(tmp_path: Path) -> None:
     flow = await one_session.measure_flood(current().source, tmp_path, deltas=300)

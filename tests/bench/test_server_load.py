@@ -26,6 +26,7 @@ async def figures(tmp_path: Path) -> Figures:
     return await run(PLAN, tmp_path, lambda text: None)
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.timeout(300)
 async def test_every_socket_gets_everything_and_every_question_is_answered(
     figures: Figures,

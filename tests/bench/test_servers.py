@@ -29,6 +29,7 @@ RUN = Run(
 )
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.timeout(240)
 async def test_every_line_of_every_session_arrives_and_is_measured() -> None:
     run = await measure(Fairlead(), Plan(sessions=2, lines=15, per_s=30.0))

@@ -16,6 +16,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
 import websockets
 
 from fairlead.server.access.devices import DeviceRegistry
@@ -161,6 +162,7 @@ async def redeemed(devices: Any, code: str) -> bool:
     return result is not None
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 def test_B13_the_demos_project_and_sessions_survive_a_restart(tmp_path: Path) -> None:
     note = tmp_path / "data-demo" / "project" / "note.txt"
     named = serve(tmp_path)

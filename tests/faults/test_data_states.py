@@ -45,6 +45,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.matrix(target="faults", cases=4)
 @pytest.mark.parametrize(
     ("state", "code", "words"),
     [

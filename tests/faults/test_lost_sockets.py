@@ -79,6 +79,7 @@ def tally(clients: list[FaultyClient]) -> Counter[str]:
     return total
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.timeout(300 * ROUNDS)
 async def test_robots_on_bad_networks_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     async with open_fault_harness(tmp_path) as harness:

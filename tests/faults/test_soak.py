@@ -98,6 +98,7 @@ async def watch_memory(server: ServerProcess, most: list[int]) -> None:
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_R14_a_viewer_that_misbehaves_in_every_way_costs_an_owner_at_work_little(
     tmp_path: Path,
 ) -> None:
@@ -138,7 +139,7 @@ async def test_R14_a_viewer_that_misbehaves_in_every_way_costs_an_owner_at_work_
         assert p99 < P99_S
 
 
-@pytest.mark.matrix(target="faults", cases=1)
+@pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.parametrize("path", ENDPOINTS)
 async def test_R14_a_ping_flood_whose_answers_are_not_read_costs_no_memory(
     tmp_path: Path, path: str

@@ -57,6 +57,7 @@ async def leave(stop: asyncio.Event, running: asyncio.Task[None]) -> None:
 # F-27
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_clients_that_do_not_read_delay_no_other_and_are_disconnected(tmp_path: Path) -> None:
     limits = replace(RESTLESS, slow_s=1.0)
     async with open_fault_harness(tmp_path, limits=limits) as harness:

@@ -46,7 +46,14 @@ def run(
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
-        env={**os.environ, "PATH": str(path), "PIP_NO_INPUT": "1", **(env or {})},
+        # Python compiles what is imported, which is a small part of the packages.
+        env={
+            **os.environ,
+            "PATH": str(path),
+            "PIP_NO_INPUT": "1",
+            "PIP_NO_COMPILE": "1",
+            **(env or {}),
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -96,6 +96,7 @@ def written(seed: int) -> str:
     return "\n".join(lines) + chance.choice(("", "\n"))
 
 
+@pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("start", range(0, 400, 100))
 def test_P56_generated_patterns_mean_what_git_says(
     tree: tuple[Path, list[str]], start: int

@@ -187,6 +187,7 @@ printf '%s\\n' "$@" > {told}
 """
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_R5_the_code_is_on_no_command_line_of_the_browser(tmp_path: Path) -> None:
     told, home = tmp_path / "told", tmp_path / "home"
     home.mkdir()
@@ -226,6 +227,7 @@ async def test_R5_the_code_is_on_no_command_line_of_the_browser(tmp_path: Path) 
 # T-40: guessing from many addresses
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 def test_R2_a_failure_costs_the_same_however_many_addresses_fail() -> None:
     def cost(addresses: int) -> float:
         throttle = Throttle(Limits())

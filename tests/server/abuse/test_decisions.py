@@ -172,6 +172,7 @@ async def test_R11_of_many_pairs_of_answers_each_request_gets_exactly_one(tmp_pa
 # T-20
 
 
+@pytest.mark.matrix(target="faults", cases=8)
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("decision", ["allow", "allow_edited", "always", "deny_always", "deny"])
 async def test_R8_who_may_decide_what(tmp_path: Path, role: str, decision: str) -> None:
@@ -264,6 +265,7 @@ SUBTYPES = (
 )  # fmt: skip
 
 
+@pytest.mark.matrix(target="faults", cases=8)
 @pytest.mark.parametrize("subtype", SUBTYPES)
 async def test_R9_no_control_request_passes_as_it_is(served: Served, subtype: str) -> None:
     client = await served.client()

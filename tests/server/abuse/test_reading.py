@@ -37,6 +37,7 @@ async def filled(store: SqliteStore) -> None:
 # T-84
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_R14_a_search_ends_at_its_deadline_and_says_so(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "data") as store:
         await filled(store)
@@ -46,6 +47,7 @@ async def test_R14_a_search_ends_at_its_deadline_and_says_so(tmp_path: Path) -> 
         assert len(await Searches(store.search, Limits()).run("d", "19999", Filters())) == 1
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_R14_a_newer_search_of_a_device_ends_the_one_before(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "data") as store:
         await filled(store)
@@ -108,6 +110,7 @@ async def unread(served: Served, token: str, path: str) -> tuple[asyncio.StreamR
     return reader, writer
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_R14_exports_that_are_not_read_use_no_memory_and_only_a_few_slots(
     served: Served,
 ) -> None:

@@ -100,6 +100,7 @@ SLOW = {
 }
 
 
+@pytest.mark.matrix(target="faults", cases=3)
 @pytest.mark.parametrize("name", [*LINES, *SLOW])
 async def test_R14_no_command_of_a_model_stops_the_server(served: Served, name: str) -> None:
     client = await served.client()
@@ -209,6 +210,7 @@ def decision(request: str, session: str, kind: str, seen: str) -> Intent:
 # T-82
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_R14_thousands_of_requests_of_one_cli_cost_no_other_session(served: Served) -> None:
     count = 2_000
     owner = await served.client()

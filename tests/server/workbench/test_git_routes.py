@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
+
 from fairlead.server.limits import Limits
 from fairlead.server.working_files import id_of
 from tests.git.hostile import ATTACKS
@@ -161,6 +163,7 @@ async def test_G20_a_commit_is_made_of_what_the_user_saw_and_errors_are_shown(
     assert "tests fail" in failed["message"]
 
 
+@pytest.mark.matrix(target="faults", cases=0)
 async def test_G18_reading_the_status_of_hostile_repositories_runs_nothing(
     tmp_path: Path,
 ) -> None:
