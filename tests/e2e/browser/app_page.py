@@ -53,6 +53,8 @@ class AppPage:
         self.strangers: list[str] = []
         """Requests that left the server's own origin."""
         self.errors: list[str] = []
+        self.origins: set[str] = set()
+        """The origins of all documents that it opened."""
         self.access = ""
         """The token for the HTTP API that the page was given last; good while its socket is open."""
         page.on("websocket", lambda socket: socket.on("framereceived", self._note_frame))
@@ -82,7 +84,15 @@ class AppPage:
 
     async def close(self) -> None:
         """Leave, and say what must not have happened."""
+        await self.leave()
+        self.check()
+
+    async def leave(self) -> None:
+        """Close the page with its context."""
         await self.context.close()
+
+    def check(self) -> None:
+        """Say what must not have happened."""
         assert self.strangers == [], f"the page asked other places: {self.strangers}"
         assert self.errors == [], f"the page had errors: {self.errors}"
 
@@ -240,6 +250,8 @@ class AppPage:
         await again.evaluate_all("buttons => buttons.forEach((button) => button.click())")
 
     def _note_request(self, request: Request) -> None:
+        if request.is_navigation_request():
+            self.origins.add("/".join(request.url.split("/", 3)[:3]))
         if not request.url.startswith((self.server.base, *LOCAL)):
             self.strangers.append(request.url)
 

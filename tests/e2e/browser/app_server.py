@@ -10,8 +10,10 @@ the registry and what the agent received.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import random
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,47 @@ class AppServer:
         return given.decode().split("\0")
 
 
+class _Port:
+    """One port of this process for one server after another.
+
+    Browsers keep files and their compiled code by address, which includes the port. It is below those
+    that Linux gives to connections, so no connection can have it when a server wants it again.
+    """
+
+    _RANGE = range(20_000, 32_000)
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._taken = False
+
+    @contextmanager
+    def take(self) -> Iterator[int]:
+        """The port, or 0 for any other while a server has it."""
+        if self._taken:
+            yield 0
+            return
+        if not self._is_free(self._number):
+            self._number = next(filter(self._is_free, random.sample(self._RANGE, 100)), 0)
+        self._taken = True
+        try:
+            yield self._number
+        finally:
+            self._taken = False
+
+    @staticmethod
+    def _is_free(number: int) -> bool:
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", number))
+            except OSError:
+                return False
+        return number != 0
+
+
+_port = _Port()
+
+
 @asynccontextmanager
 async def open_app_server(
     folder: Path,
@@ -69,7 +112,7 @@ async def open_app_server(
     env: Mapping[str, str] | None = None,
     home: Path | None = None,
     limits: Limits | None = None,
-    port: int = 0,
+    port: int | None = None,
     names: tuple[str, ...] = (),
     public_url: str | None = None,
     trusted_proxies: tuple[str, ...] = (),
@@ -93,22 +136,24 @@ async def open_app_server(
         env=dict(env or {}),
         inherit_env=env is None,
     )
-    async with open_service(
-        data=folder / "data",
-        options=options,
-        agent="demo",
-        address=Address(
-            port=port, names=names, public_url=public_url, trusted_proxies=trusted_proxies
-        ),
-        policy=policy,
-        limits=limits or PATIENT,
-        projects=home / ".claude" / "projects" if home is not None else None,
-        push_to_loopback=True,
-        terminal=terminal,
-    ) as service:
-        running = asyncio.create_task(service.run())
-        try:
-            yield AppServer(service, project)
-        finally:
-            service.stop()
-            await asyncio.wait_for(running, 30)
+    with ExitStack() as stack:
+        listening = stack.enter_context(_port.take()) if port is None else port
+        async with open_service(
+            data=folder / "data",
+            options=options,
+            agent="demo",
+            address=Address(
+                port=listening, names=names, public_url=public_url, trusted_proxies=trusted_proxies
+            ),
+            policy=policy,
+            limits=limits or PATIENT,
+            projects=home / ".claude" / "projects" if home is not None else None,
+            push_to_loopback=True,
+            terminal=terminal,
+        ) as service:
+            running = asyncio.create_task(service.run())
+            try:
+                yield AppServer(service, project)
+            finally:
+                service.stop()
+                await asyncio.wait_for(running, 30)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-__all__ = ["ARGUMENTS", "SHORT_LIVED", "find", "main"]
+__all__ = ["ARGUMENTS", "ONE_PROCESS", "SHORT_LIVED", "find", "main"]
 
 SHELL = "chromium-headless-shell"
 WHOLE = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -35,6 +35,9 @@ ARGUMENTS = (
 
 SHORT_LIVED = "--js-flags=--no-opt,--no-maglev"
 """For pages that live for seconds: they take 0.9 of the CPU time without the optimizing compilers."""
+
+ONE_PROCESS = "--process-per-site"
+"""All pages of one origin in one context share a process, which has the compiled code of the app."""
 
 HOW = (
     "no Chromium was found, and it cannot be installed here without root and apt. "

@@ -3,6 +3,8 @@
 `visit`     opens a page on a server and signs in: `app = await visit(server)`, with
             `role=`, `width=`, `height=`, `theme="dark"`, `phone=True`. Every page is closed after
             the test, which fails for any request to another place and any error on the console.
+            The first page of a test is in a context that others use before and after it
+            (`shared_contexts.py`); with `fresh=True` it has one of its own.
 `demo`      a server with the demo agent: the tour of the emulator in its scratch project.
 `emulated`  makes a server whose agent plays a script: `house = await emulated(YAML)`, with
             `limits=`, `version=` and any of `Options`.
@@ -25,7 +27,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, ViewportSize, async_playwright, expect
 
 from fairlead.emulator.script.scenario import read_yaml
 from fairlead.emulator.script.scratch_project import make_scratch_project
@@ -34,8 +36,9 @@ from fairlead.server.limits import Limits
 from fairlead.testing.emulated import EmulatedClaude
 from tests.e2e.browser.app_page import AppPage
 from tests.e2e.browser.app_server import AppServer, open_app_server
-from tests.e2e.browser.chromium import ARGUMENTS, HOW, SHORT_LIVED, find
+from tests.e2e.browser.chromium import ARGUMENTS, HOW, ONE_PROCESS, SHORT_LIVED, find
 from tests.e2e.browser.fake_cli import FakeCli, FakeCliProcess, open_fake_cli
+from tests.e2e.browser.shared_contexts import SharedContexts, settings
 from tests.server.tls_proxy import KEY_HASH
 
 Visit = Callable[..., Awaitable[AppPage]]
@@ -71,7 +74,7 @@ async def launched(path: str | None, *arguments: str) -> AsyncIterator[Browser]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
     trusted = f"--ignore-certificate-errors-spki-list={KEY_HASH}"
-    async with launched(find(), SHORT_LIVED, trusted) as browser:
+    async with launched(find(), ONE_PROCESS, SHORT_LIVED, trusted) as browser:
         yield browser
 
 
@@ -82,9 +85,19 @@ async def hostile() -> AsyncIterator[Browser]:
         yield browser
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def contexts(chromium: Browser) -> AsyncIterator[SharedContexts]:
+    contexts = SharedContexts(chromium)
+    yield contexts
+    await contexts.close()
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(chromium: Browser, request: pytest.FixtureRequest) -> AsyncIterator[Visit]:
+async def visit(
+    chromium: Browser, contexts: SharedContexts | None, request: pytest.FixtureRequest
+) -> AsyncIterator[Visit]:
     app_pages: list[AppPage] = []
+    shared: list[AppPage] = []
     has_worker = request.node.get_closest_marker("service_worker") is not None
 
     async def open_app_page(
@@ -95,21 +108,28 @@ async def visit(chromium: Browser, request: pytest.FixtureRequest) -> AsyncItera
         height: int = 900,
         theme: str = "light",
         phone: bool = False,
+        fresh: bool = False,
     ) -> AppPage:
-        context = await chromium.new_context(
-            viewport={"width": 390, "height": 844} if phone else {"width": width, "height": height},
-            color_scheme="dark" if theme == "dark" else "light",
-            has_touch=phone,
-            reduced_motion="reduce",
-            locale="en-GB",
-            service_workers="allow" if has_worker else "block",
-        )
-        app_pages.append(AppPage(server, context, await context.new_page()))
-        return await app_pages[-1].sign_in(role) if role is not None else app_pages[-1]
+        size: ViewportSize = {"width": 390 if phone else width, "height": 844 if phone else height}
+        dark = theme == "dark"
+        if contexts is not None and not (fresh or has_worker) and contexts.is_free(phone=phone):
+            app = await contexts.open(server, size=size, dark=dark, phone=phone)
+            shared.append(app)
+        else:
+            made = settings(phone=phone, dark=dark, worker=has_worker)
+            context = await chromium.new_context(viewport=size, **made)
+            app = AppPage(server, context, await context.new_page())
+            app_pages.append(app)
+        return await app.sign_in(role) if role is not None else app
 
     yield open_app_page
+    for app in shared:
+        assert contexts is not None
+        await contexts.release(app)
     for app in app_pages:
-        await app.close()
+        await app.leave()
+    for app in (*shared, *app_pages):
+        app.check()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

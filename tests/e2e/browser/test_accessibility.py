@@ -303,7 +303,7 @@ FORM = {
 async def test_every_dialog_passes_axe(emulated: Emulated, visit: Visit, phone: bool) -> None:
     report = Report(f"{'390' if phone else '1440'}: ")
     server = await project_written(emulated)
-    app = await visit(server, role=None, phone=phone)
+    app = await visit(server, role=None, phone=phone, fresh=True)
     await app.context.add_init_script(KEEP_SOCKETS)
     await app.sign_in()
     for keys, name in (

@@ -31,7 +31,7 @@ def listen(context: BrowserContext) -> list[str]:
 async def test_a_server_on_another_port_gets_nothing_of_the_login(
     fake_cli_server: AppServer, visit: Visit
 ) -> None:
-    app = await visit(fake_cli_server)
+    app = await visit(fake_cli_server, fresh=True)
     token = app.access
     assert len(token) > 40
     async with open_hostile_server() as neighbour:
@@ -55,7 +55,7 @@ async def test_a_server_on_another_port_gets_nothing_of_the_login(
 async def test_R15_no_script_can_read_what_the_device_comes_in_with(
     fake_cli_server: AppServer, visit: Visit
 ) -> None:
-    app = await visit(fake_cli_server)
+    app = await visit(fake_cli_server, fresh=True)
     stored = await app.page.evaluate(STORED)
     assert (stored["keys"], stored["read"]) == (1, 0)
     assert app.access not in stored["texts"]
@@ -92,12 +92,12 @@ async def test_no_secret_is_in_any_address(fake_cli_server: AppServer, hostile: 
 
 async def test_a_link_lets_one_device_in_once(fake_cli_server: AppServer, visit: Visit) -> None:
     link = fake_cli_server.link()
-    first = await visit(fake_cli_server, role=None)
+    first = await visit(fake_cli_server, role=None, fresh=True)
     await first.page.goto(link)
     await expect(first.page.get_by_role("navigation", name="Sessions")).to_be_visible(
         timeout=PATIENCE_MS
     )
-    second = await visit(fake_cli_server, role=None)
+    second = await visit(fake_cli_server, role=None, fresh=True)
     await second.page.goto(link)
     refused = second.page.get_by_role("alert")
     await expect(refused).to_contain_text("was already used", timeout=PATIENCE_MS)
@@ -107,7 +107,7 @@ async def test_a_link_lets_one_device_in_once(fake_cli_server: AppServer, visit:
 
 
 async def test_no_link_can_name_another_server(fake_cli_server: AppServer, visit: Visit) -> None:
-    app = await visit(fake_cli_server)
+    app = await visit(fake_cli_server, fresh=True)
     addresses = listen(app.context)
     ours = fake_cli_server.base.replace("http", "ws") + "/ws"
     async with open_hostile_server() as hostile_server:

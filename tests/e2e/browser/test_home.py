@@ -137,7 +137,7 @@ async def finish(cli: FakeCliProcess, text: str) -> None:
 async def test_U54_a_session_that_finished_unseen_is_unread_on_this_device(
     fake_cli: FakeCli, fake_cli_server: AppServer, visit: Visit
 ) -> None:
-    app = await visit(fake_cli_server, role=None)
+    app = await visit(fake_cli_server, role=None, fresh=True)
     await app.context.add_init_script(RECORD)
     await app.sign_in()
     await app.start("paint the fence")

@@ -98,6 +98,11 @@ async def chromium() -> AsyncIterator[Browser]:
         yield browser
 
 
+@pytest.fixture(scope="session")
+def contexts() -> None:
+    """Every page has a context of its own."""
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def flooded(tmp_path: Path) -> AsyncIterator[Flooded]:
     async with open_flooded(tmp_path) as flooded:

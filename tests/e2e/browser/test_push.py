@@ -30,6 +30,11 @@ async def chromium() -> AsyncIterator[playwright.async_api.Browser]:
         yield browser
 
 
+@pytest.fixture(scope="session")
+def contexts() -> None:
+    """Every page has a context of its own."""
+
+
 PATIENCE_S = 60.0
 AT_ONCE = Limits(notice_delay_s=0.0, notice_viewed_delay_s=0.0)
 

@@ -237,7 +237,7 @@ async def test_a_lost_connection_and_a_reload_lose_and_double_nothing(
         reply("One two three four five.").but(hold=gates[0], hold_after=1),
         reply("Six seven eight nine ten.").but(hold=gates[1], hold_after=1),
     )
-    app = await visit(there.server, role=None)
+    app = await visit(there.server, role=None, fresh=True)
     await app.context.add_init_script(KEEP_SOCKETS)
     await app.sign_in()
     await app.start("count")

@@ -218,7 +218,7 @@ async def test_U129_escape_sequences_do_nothing_outside_of_the_terminal(
     emulated: Emulated, visit: Visit
 ) -> None:
     server = await server_with(emulated)
-    app = await visit(server)
+    app = await visit(server, fresh=True)
     await app.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     region = await open_terminal(app)
     await app.page.evaluate("navigator.clipboard.writeText('mine')")
