@@ -25,7 +25,7 @@ help:
 	@echo "make bench-compare REF=commit  run that commit and this code in turns, and print the ratios"
 	@echo "make bench-servers  compare Fairlead with other servers, on the same scripted CLI"
 	@echo "make soak         keep 50 sessions at work for an hour (SOAK_S seconds), and plot what grows"
-	@echo "make faults       run all attacks, generated cases and pages, and the long timing, fault and soak tests"
+	@echo "make faults       run all attacks and generated cases, and the long timing, fault and soak tests"
 	@echo "make conformance  run the tests of real CLIs on $(ALL_CLI_VERSIONS); writes docs/compatibility.md"
 	@echo "make bless        write the golden files again"
 	@echo "make clean        remove all build output and the virtual environment"

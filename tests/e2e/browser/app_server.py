@@ -66,13 +66,15 @@ class _Port:
     """One port of this process for one server after another.
 
     Browsers keep files and their compiled code by address, which includes the port. It is below those
-    that Linux gives to connections, so no connection can have it when a server wants it again.
+    that Linux gives to connections, so no connection can have it when a server wants it again. The
+    UDP port of the same number says to other processes of the tests that it is taken.
     """
 
     _RANGE = range(20_000, 32_000)
 
     def __init__(self) -> None:
         self._number = 0
+        self._reserved: socket.socket | None = None
         self._taken = False
 
     @contextmanager
@@ -82,15 +84,29 @@ class _Port:
             yield 0
             return
         if not self._is_free(self._number):
-            self._number = next(filter(self._is_free, random.sample(self._RANGE, 100)), 0)
+            self._number = next(filter(self._reserve, random.sample(self._RANGE, 100)), 0)
         self._taken = True
         try:
             yield self._number
         finally:
             self._taken = False
 
+    def _reserve(self, number: int) -> bool:
+        """Keep other processes of the tests from the port, if none of them has it."""
+        reserved = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            reserved.bind(("127.0.0.1", number))
+        except OSError:
+            reserved.close()
+            return False
+        if self._reserved is not None:
+            self._reserved.close()
+        self._reserved = reserved
+        return self._is_free(number)
+
     @staticmethod
     def _is_free(number: int) -> bool:
+        """Whether a server can listen there; 0 is no port of its own."""
         with socket.socket() as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
