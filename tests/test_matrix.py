@@ -22,7 +22,7 @@ import pytest
 
 from tests.e2e.real_cli.conftest import one_of_each_rule
 from tests.matrix import TARGETS, check_mark, left_text, slice_of
-from tests.test_rules import proofs, rules
+from tests.rules import proofs, rules
 
 ROOT = Path(__file__).parents[1]
 BROWSER = ROOT / "tests" / "e2e" / "browser"
