@@ -32,6 +32,7 @@ def measured_scripts() -> list[HostScript]:
         *_skills(),
         *_subagents(),
         *_prompts(),
+        *_priorities(),
         *_models(),
         *_rules(),
         *_flags(),
@@ -226,6 +227,29 @@ def _prompts() -> Iterator[HostScript]:
         [{"prompt": "go"}, {"wait": "permission"}, *_request(subtype="initialize"),
          {"answer": "allow"}, {"wait": "result"}],
         replies=[_bash("touch made"), _text("one")], permissions=["hold"],
+    )  # fmt: skip
+
+
+def _priorities() -> Iterator[HostScript]:
+    """CLI-1654: prompts of all priorities while a command runs."""
+    allowed = ["--allowedTools", "Bash"]
+    command = {"command": "touch started; sleep 5; echo some", "description": "d"}
+    yield _script(
+        "now-while-a-command-runs",
+        [*INITIALIZE, {"prompt": "go"}, {"wait": "file started"},
+         {"prompt": "at once", "fields": {"priority": "now"}}, {"wait": "result"},
+         {"wait": "quiet"}],
+        replies=[_uses(("Bash", command, "a"), ("Bash", LIST, "b")), _text("one")], flags=allowed,
+    )  # fmt: skip
+    yield _script(
+        "priorities-of-queued-prompts",
+        [*INITIALIZE, {"prompt": "go"}, {"wait": "file started"},
+         {"prompt": "last", "fields": {"priority": "later"}}, {"prompt": "third"},
+         {"prompt": "first", "fields": {"priority": "now"}},
+         {"prompt": "second", "fields": {"priority": "now"}}, {"wait": "result"},
+         {"wait": "quiet"}],
+        replies=[_uses(("Bash", command)), _text("one"), _text("two"), _text("three")],
+        flags=allowed,
     )  # fmt: skip
 
 

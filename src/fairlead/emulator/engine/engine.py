@@ -265,9 +265,10 @@ class Engine:
         comes_first = prompt.priority == "now" and self.session.profile.honors_priority
         preempts = comes_first and self._turn is not None
         if preempts and self._turn is not None:
-            # The open request is withdrawn before the prompt is reported (CLI-1629).
             self._turn.figures.is_preempted = True
-            self.withdraw()
+            if not self._turn.runs_command:
+                # The open request is withdrawn before the prompt is reported (CLI-1629).
+                self.withdraw()
         self._output.lifecycle(prompt.uuid, "queued")
         self.receive(prompt)
         if preempts:
@@ -351,15 +352,21 @@ class Engine:
 
     def withdraw(self) -> None:
         """Withdraw the open requests of the turn; precedes the answer to an interrupt."""
-        if self.is_busy:
+        if self.is_busy and not self._waits_for_command:
             self.mcp.cancel_calls()
             for subtype in ("can_use_tool", "hook_callback"):
                 self._host.withdraw_all(subtype)
 
     def stop_turn(self) -> None:
         """Interrupt the running turn, if there is one."""
-        if self._turn_job is not None:
+        if self._turn_job is not None and not self._waits_for_command:
             self._turn_job.stop()
+
+    @property
+    def _waits_for_command(self) -> bool:
+        """A prompt with the priority `now` ends the turn when its command has ended (CLI-1654)."""
+        turn = self._turn
+        return turn is not None and turn.figures.is_preempted and turn.runs_command
 
     def maybe_exit(self) -> None:
         """Exit if stdin has ended and nothing is left to do."""

@@ -15,6 +15,10 @@ from msgspec import Struct
 __all__ = ["Inbox", "Prompt", "content_of", "text_of"]
 
 
+PRIORITIES = {"now": 0, "next": 1, "later": 2}
+"""The order of queued prompts; a priority that the CLI does not know counts as `next`."""
+
+
 class Prompt(Struct, frozen=True, kw_only=True):
     """A message of the user, or a report of a background task."""
 
@@ -100,10 +104,10 @@ class Inbox:
         return repeated
 
     def put(self, prompt: Prompt) -> None:
-        if prompt.priority == "now":
-            self._waiting.appendleft(prompt)
-        else:
-            self._waiting.append(prompt)
+        """Add a prompt behind all of the same or of a higher priority."""
+        rank = PRIORITIES.get(prompt.priority, 1)
+        ahead = [p for p in self._waiting if PRIORITIES.get(p.priority, 1) <= rank]
+        self._waiting.insert(len(ahead), prompt)
 
     def take(self) -> tuple[Prompt, ...]:
         """Remove and return the prompts of the next turn."""
@@ -113,7 +117,7 @@ class Inbox:
         if not self._merges or first.is_slash or first.reported_origin is not None:
             return (first,)
         taken = [first]
-        while self._waiting and _merges(self._waiting[0]):
+        while self._waiting and _merges(self._waiting[0], first):
             taken.append(self._waiting.popleft())
         return tuple(taken)
 
@@ -144,8 +148,10 @@ class Inbox:
         return uuids
 
 
-def _merges(prompt: Prompt) -> bool:
-    return not prompt.is_slash and prompt.reported_origin is None
+def _merges(prompt: Prompt, first: Prompt) -> bool:
+    """Only prompts of the same priority become one turn (CLI-1654)."""
+    is_plain = not prompt.is_slash and prompt.reported_origin is None
+    return is_plain and prompt.priority == first.priority
 
 
 def _folds(prompt: Prompt) -> bool:

@@ -35,6 +35,10 @@ NOT_IN_PLAN_MODE = (
     "You are not in plan mode. To enter plan mode, call the EnterPlanMode tool first. If your plan "
     "was already approved, continue with implementation."
 )
+CANCELLED = (
+    "The user doesn't want to take this action right now. STOP what you are doing and wait for the "
+    "user to tell you how to proceed."
+)
 LATE_COMMAND = "A hook didn't answer in time, so it didn't check this action."
 
 
@@ -62,7 +66,7 @@ class UseRunner:
         try:
             for earlier in use.waits_for:
                 await earlier.done
-            outcome = await self._outcome()
+            outcome = self._cancelled() or await self._outcome()
         except Interrupted:
             outcome = self._interrupted()
             hidden = (
@@ -107,6 +111,13 @@ class UseRunner:
             self._meta = {"decision": "reject", "source": "permission_updated_input_invalid"}
         await use.passes(2 if use.name in QUICK else use.result_events)
         return outcome
+
+    def _cancelled(self) -> Outcome | None:
+        """The result of a use before which a prompt with the priority `now` came (CLI-1654)."""
+        if not (self._figures.is_preempted and self._use.waits_for):
+            return None
+        self._kind = "cancelled"
+        return failed(CANCELLED)
 
     async def _refused(self) -> Outcome | None:
         """The result of a use that is refused before its permission is considered."""

@@ -68,7 +68,6 @@ class Turn:
         """The report of the UserPromptSubmit hooks; their messages follow the init line."""
         self._is_reported = False
         self.in_tools = False
-        """A prompt with priority "now" replaces this turn (CLI-520)."""
         self.figures = TurnFigures(started_at=parts.session.now())
         self.figures.uuids = [p.uuid for p in self._prompts if p.uuid]
         self.figures.origin = self._first.reported_origin
@@ -307,6 +306,11 @@ class Turn:
         else:
             self._uses.append((use, parts.effects.spawn(self._later(runner))))
 
+    @property
+    def runs_command(self) -> bool:
+        """Whether a shell command runs that only its own end or a signal stops (CLI-1654)."""
+        return any(use.runs_command for use, _ in self._uses)
+
     async def _later(self, runner: UseRunner) -> None:
         """The old version starts no tool before the message is complete."""
         await self._message_complete
@@ -323,7 +327,7 @@ class Turn:
         stops = any(use.stops for use, _ in self._uses)
         self._uses = []
         self._message_complete = Pending()
-        if interrupts:
+        if interrupts or self.figures.is_preempted:
             raise Interrupted
         self.in_tools = False
         return stops

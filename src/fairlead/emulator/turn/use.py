@@ -61,6 +61,11 @@ class Use(Struct, kw_only=True):
         return self.conversation.id if self.conversation is not None else None
 
     @property
+    def runs_command(self) -> bool:
+        """Whether it is a shell command that has started and not ended."""
+        return self.name == "Bash" and self.has_started and not self.done.is_settled
+
+    @property
     def call(self) -> ToolCall:
         server = self.name.split("__")[1] if self.name.startswith("mcp__") else None
         return ToolCall(tool=self.name, input=self.input, mcp_server=server)
