@@ -182,13 +182,15 @@ def read_decision(question: FileQuestion) -> Decision:
     """Allow or ask for reading, if no rule denies it."""
     if question.ambiguous:
         return _ambiguous(question)
-    if question.inside:
+    editable = None if question.by_command else _allowing_rule(question, writing=True)
+    if question.inside and editable is None:
         return Decision(
             behavior=Behavior.ALLOW,
             reason=Reason.WORKING_DIRECTORY,
             words=f"{question.path} is in a working directory and may be read",
         )
-    rule = _allowing_rule(question, writing=False)
+    # The CLI names a rule that allows to edit the file, also in a working directory (CLI-1655).
+    rule = editable or _allowing_rule(question, writing=False)
     if rule is not None:
         return Decision(
             behavior=Behavior.ALLOW, reason=Reason.RULE, words=f"{rule} covers it", rule=rule

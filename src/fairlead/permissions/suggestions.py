@@ -61,6 +61,9 @@ def _updates(call: ToolCall, book: RuleBook, place: PathContext) -> list[Permiss
     if call.tool == "WebFetch":
         host = host_of(call.text("url"))
         return None if host is None else [_local_rule(Rule("WebFetch", f"domain:{host}"))]
+    if call.tool == "Skill":
+        skill = call.text("skill").removeprefix("/")
+        return [_local_rule(Rule("Skill", skill)), _local_rule(Rule("Skill", f"{skill}:*"))]
     if is_mcp(call.tool):
         return [_local_rule(Rule(call.tool))]
     if call.tool == "WebSearch" and place.family.wildcard_suggestions:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fairlead.emulator.engine.rule_report import report_rules
 from fairlead.emulator.protocol.introduction import Introduction
 from fairlead.emulator.protocol.output import Output
 from fairlead.emulator.protocol.usage_report import context_usage, cost_report
@@ -119,16 +120,8 @@ class ControlReports:
         return {"sections": [first, second]}
 
     def _rules(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        rules = [
-            {
-                "rule": str(entry.rule),
-                "behavior": entry.behavior.value,
-                "source": entry.scope.value,
-            }
-            for entry in self._parts.permissions.book.rules
-        ]
         state = {
-            "rules": rules,
+            "rules": report_rules(self._parts.permissions.book.rules),
             "workspaceDirectories": [],
             "originalCwd": self._parts.session.workspace.cwd,
             "managedOnly": False,

@@ -227,8 +227,10 @@ class Controls:
         settings = request.get("settings")
         settings = settings if isinstance(settings, dict) else {}
         if settings.get("model"):
+            has_begun = bool(parts.session.conversation.messages)
             parts.session.model = resolve_model(parts.session.profile, str(settings["model"]))
-            self._note_model()
+            if has_begun:
+                self._note_model()
         parts.session.settings = merged(parts.session.settings, settings)
         self._output.answer(request_id)
 
@@ -320,10 +322,12 @@ class Controls:
         self._effects.spawn(self._rewound(request_id, request))
 
     async def _rewound(self, request_id: str | None, request: Mapping[str, Any]) -> None:
+        known, prompt = self._parts.session.checkpoints, request.get("user_message_id")
+        later = tuple(known[known.index(prompt) :]) if prompt in known else ()
         outcome: dict[str, Any] = await self._effects.perform(
             lambda number: Rewind(
                 number=number,
-                prompt=str(request.get("user_message_id", "")),
+                later=later,
                 dry_run=request.get("dry_run") is True,
             )
         )

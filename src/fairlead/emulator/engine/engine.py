@@ -312,6 +312,7 @@ class Engine:
         self._output.state_changed("running")
         self._turn = Turn(self._parts, self._slash, prompts)
         self.session.turn_uuids = self._turn.figures.uuids
+        self.session.checkpoints += self.session.turn_uuids[:1]
         at_once = self.session.profile.changes_model_at_once
         self.session.turn_model = None if at_once else self.session.model
         if not (self.mcp.is_connecting and self.session.profile.reports_lifecycle):

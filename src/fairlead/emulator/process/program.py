@@ -209,7 +209,7 @@ class Program:
                 return _now(lambda: _kind_of(path))
             case fx.Rewind():
                 checkpoints = self._tool_runner.checkpoints
-                return _now(lambda: checkpoints.rewind(effect.prompt, dry_run=effect.dry_run))
+                return _now(lambda: checkpoints.rewind(effect.later, dry_run=effect.dry_run))
             case fx.Suggest(_, query):
                 return _now(lambda: _suggest(self._workspace.cwd, query))
         raise AssertionError(f"no handler for the effect {effect!r}")

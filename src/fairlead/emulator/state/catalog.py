@@ -150,7 +150,7 @@ NEW = Catalog(
               title="Sonnet 5.5", dollars_per_million=(2, 10), context_window=1_000_000,
               max_output=128_000),
         Model(alias="haiku", name="claude-haiku-5-5", display_name="Haiku", title="Haiku 5.5",
-              dollars_per_million=(1, 5), context_window=200_000, max_output=64_000),
+              dollars_per_million=(0.1, 0.5), context_window=1_000_000, max_output=128_000),
     ),
     other_prices={"3-5-haiku": (0.8, 4), "sonnet-4-6": (3, 15)},
     unknown_price=(4, 20),

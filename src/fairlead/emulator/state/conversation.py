@@ -55,6 +55,11 @@ class Conversation(Struct, kw_only=True):
     _is_own: bool = False
 
     @property
+    def has_reply(self) -> bool:
+        """Whether the model has said anything."""
+        return any(message["role"] == "assistant" for message in self.messages)
+
+    @property
     def is_main(self) -> bool:
         return self.id == MAIN
 

@@ -153,7 +153,8 @@ class Rewind(Struct, frozen=True, kw_only=True):
     """Put files back to what they were before a prompt; answered with the outcome."""
 
     number: int
-    prompt: str
+    later: tuple[str, ...]
+    """The prompt and all after it; empty if there is no such prompt."""
     dry_run: bool
 
 

@@ -112,6 +112,12 @@ class Session(Struct, kw_only=True):
     """Turns of this process."""
     """The id of the running turn's prompt; hooks get it."""
     turn_uuids: list[str] = field(default_factory=list)
+    checkpoints: list[str] = field(default_factory=list)
+    """The first prompt of each turn: files can be put back to what they were before it."""
+    noted_late_stop: bool = False
+    """A Stop hook that answers too late is reported once (CLI-1655)."""
+    safety_stops: int = 0
+    """How many replies the model refused."""
     """The uuids of the prompts of the running turn."""
     added_directories: list[str] = field(default_factory=list)
     """Directories that the host added while the session ran."""

@@ -6,6 +6,7 @@ the uuid of the prompt whose turn made the changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +19,24 @@ class Checkpoints:
     """The files of a session, before and after."""
 
     def __init__(self) -> None:
-        self._order: list[str] = []
         self._before: dict[str, dict[Path, str | None]] = {}
 
     def keep(self, prompt: str, path: Path) -> None:
         """Record a file before its first change since a prompt."""
-        if prompt not in self._before:
-            self._order.append(prompt)
-            self._before[prompt] = {}
-        if path not in self._before[prompt]:
-            self._before[prompt][path] = _text(path)
+        files = self._before.setdefault(prompt, {})
+        if path not in files:
+            files[path] = _text(path)
 
-    def know(self, prompt: str) -> None:
-        """Record a prompt, which may change no file."""
-        if prompt not in self._before:
-            self._order.append(prompt)
-            self._before[prompt] = {}
+    def rewind(self, prompts: Sequence[str], *, dry_run: bool) -> dict[str, Any]:
+        """Restore the files to their content before the first of these prompts, or report the changes.
 
-    def rewind(self, prompt: str, *, dry_run: bool) -> dict[str, Any]:
-        """Restore the files to their content before a prompt, or only report what would change."""
-        if prompt not in self._before:
+        Every prompt has a checkpoint, also one that changed no file (CLI-1655).
+        """
+        if not prompts:
             return {"canRewind": False, "error": "No file checkpoint found for this message."}
         wanted: dict[Path, str | None] = {}
-        for later in reversed(self._order[self._order.index(prompt) :]):
-            wanted |= self._before[later]
+        for prompt in reversed(prompts):
+            wanted |= self._before.get(prompt, {})
         if not dry_run:
             for path, text in wanted.items():
                 _restore(path, text)

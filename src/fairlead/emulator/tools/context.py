@@ -22,6 +22,8 @@ class ToolContext(Struct):
     workspace: Workspace
     seen: dict[tuple[str, str], float] = field(default_factory=dict)
     """(Owner, path) -> the modification time when that owner last read or wrote the file."""
+    parts: set[tuple[str, str]] = field(default_factory=set)
+    """Those of which the owner last read only a part."""
     environment: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -37,12 +39,18 @@ class ToolContext(Struct):
         inside = path.is_relative_to(self.cwd)
         return str(path.relative_to(self.cwd)) if inside else str(path)
 
-    def remember(self, owner: str, path: Path) -> None:
+    def remember(self, owner: str, path: Path, *, part: bool = False) -> None:
+        """Note that the model knows a file, or a part of it."""
         if path.exists():
             self.seen[owner, str(path)] = path.stat().st_mtime
+            (self.parts.add if part else self.parts.discard)((owner, str(path)))
 
     def has_seen(self, owner: str, path: Path) -> bool:
         return (owner, str(path)) in self.seen
+
+    def knows_all(self, owner: str, path: Path) -> bool:
+        """Whether the last look at the file was at all of it."""
+        return self.has_seen(owner, path) and (owner, str(path)) not in self.parts
 
     def child_environment(self) -> Mapping[str, Any]:
         return {**self.workspace.environment, **self.environment}

@@ -45,7 +45,7 @@ def edit(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
     if old and old not in before:
         return failed(f"String to replace not found in file.\nString: {old}")
     after = before.replace(old, new, -1 if everywhere else 1) if old else new + before
-    was_seen = context.has_seen(owner, path)
+    was_seen, knew_all = context.has_seen(owner, path), context.knows_all(owner, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(after, encoding="utf-8")
     hunks = structured_patch(before, after)
@@ -58,10 +58,10 @@ def edit(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
         "userModified": False,
         "replaceAll": everywhere,
     }
-    if context.profile.marks_unseen_content and (everywhere or not was_seen):
+    if context.profile.marks_unseen_content and not knew_all:
         result["contentNotInModelContext"] = True
     if not context.profile.marks_unseen_content or was_seen:
-        context.remember(owner, path)
+        context.remember(owner, path, part=not knew_all)
     added, removed = changed_lines(hunks)
     return Outcome(
         content=_message(context, str(path), old, new, everywhere),

@@ -17,10 +17,17 @@ __all__ = ["check_notebook_edit", "notebook_edit"]
 def check_notebook_edit(
     context: ToolContext, input: Mapping[str, Any], owner: str
 ) -> Outcome | None:
-    """The new version requires that the notebook was read first."""
+    """The new version requires that the notebook was read first; both require that the cell exists."""
     path = context.path(input.get("notebook_path"))
     if context.profile.notebook_must_be_read and not context.has_seen(owner, path):
         return unusable(UNREAD)
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # The tool itself reports it.
+    named = input.get("cell_id") is not None and input.get("edit_mode") != "insert"
+    if named and _index_of(cells, input) is None:
+        return unusable(f'Cell with ID "{input.get("cell_id")}" not found in notebook.')
     return None
 
 
@@ -37,7 +44,7 @@ def notebook_edit(context: ToolContext, input: Mapping[str, Any], owner: str) ->
         return failed("Notebook is not valid JSON.")
     mode = str(input.get("edit_mode") or "replace")
     cell_id = input.get("cell_id")
-    index = next((i for i, c in enumerate(cells) if c.get("id", f"cell-{i}") == cell_id), None)
+    index = _index_of(cells, input)
     if index is None and mode != "insert":
         return failed(f'Cell with ID "{cell_id}" not found in notebook.')
     old_source = "".join(cells[index].get("source", "")) if index is not None else None
@@ -63,6 +70,11 @@ def notebook_edit(context: ToolContext, input: Mapping[str, Any], owner: str) ->
     }
     done = {"replace": "Updated", "insert": "Inserted", "delete": "Deleted"}[mode]
     return Outcome(content=f"{done} cell {cell_id}", result=result)
+
+
+def _index_of(cells: list[dict[str, Any]], input: Mapping[str, Any]) -> int | None:
+    wanted = input.get("cell_id")
+    return next((i for i, c in enumerate(cells) if c.get("id", f"cell-{i}") == wanted), None)
 
 
 def _change(

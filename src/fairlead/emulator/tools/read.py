@@ -53,7 +53,7 @@ def read(context: ToolContext, input: Mapping[str, Any], owner: str) -> Outcome:
         )
     if path.is_dir():
         return failed(f"EISDIR: illegal operation on a directory, read '{path}'")
-    context.remember(owner, path)
+    context.remember(owner, path, part=bool(input.get("offset") or input.get("limit")))
     if path.suffix.lower() in IMAGES:
         return _image(path)
     if path.suffix == ".ipynb":

@@ -17,9 +17,10 @@ from fairlead.emulator.turn.hook_calls import HookReport
 from fairlead.emulator.turn.parts import TurnParts
 from fairlead.model_api.replies import Usage
 
-__all__ = ["Compaction", "is_due"]
+__all__ = ["TOO_SHORT", "Compaction", "is_due"]
 
 SUMMARY_TOKENS = 500
+TOO_SHORT = "Not enough messages to compact."
 
 
 def is_due(parts: TurnParts) -> bool:
@@ -60,6 +61,10 @@ class Compaction:
             self.refused = f"Compaction blocked by PreCompact hook: {report.blocked_by}"
             problem = {"compact_result": "failed", "compact_error": f"skipped: {self.refused}"}
             parts.output.status(None, **(problem if self._trigger == "manual" else {}))
+            return
+        if profile.reports_compaction_result and not parts.session.conversation.has_reply:
+            self.refused = TOO_SHORT
+            parts.output.status(None, compact_result="failed", compact_error=TOO_SHORT)
             return
         await self._summarize()
         fields = {"source": "compact", "model": parts.session.model}

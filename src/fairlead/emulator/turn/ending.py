@@ -109,7 +109,7 @@ def _details(
     fields: dict[str, Any] = {
         **session.fast_mode,
         "subagent_stats": session.subagents.report(),
-        "safety_stops": 0,
+        "safety_stops": session.safety_stops,
         "queued_turn_count": 0,
         "result_index": session.results,
         "model_usage_since_last_result": session.spending.since_last_result(),

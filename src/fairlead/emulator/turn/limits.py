@@ -100,6 +100,7 @@ class OutputLimits:
     def _refused(self, message_id: str, *, has_tools: bool) -> Ending | Literal["again"]:
         parts = self._parts
         self._refusals += 1
+        parts.session.safety_stops += 1
         if not parts.session.profile.retries_refusals:
             return self._say("API Error: the model refused this.", {"error": "invalid_request"})
         if self._refusals == 1:

@@ -183,7 +183,9 @@ class ModelCall:
         self._overloads += failure.status == 529
         if self._overloads == MOST_OVERLOADS and self._falls_back("overloaded"):
             return True
-        if heeds and failure.headers.get("x-should-retry") == "false":
+        # A 404 is repeated without streaming, whatever the server says (CLI-1655).
+        forbids = heeds and failure.headers.get("x-should-retry") == "false"
+        if forbids and (failure.status != 404 or attempt > 1):
             return False
         if failure.status == 404:
             self._received.was_streamed = False

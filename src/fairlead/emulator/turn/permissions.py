@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fairlead.emulator.mcp.client import McpClient
 from fairlead.emulator.protocol.output import timestamp
@@ -222,6 +222,8 @@ class Permissions:
         in_parallel = self._session.profile.permission_hook_runs_during_request
         name = use.hook_name(self._session.profile)
         hooked = self._hooks.has("PermissionRequest", name)
+        if hooked and "server_policy_ask_only" in request:
+            request["server_policy_ask_only"] = False  # A hook could allow it too (CLI-1655).
         if hooked and not in_parallel:
             decided = await self._hook(use, offered)
             if decided is not None:
@@ -277,6 +279,8 @@ class Permissions:
         if offered is not None:
             request["permission_suggestions"] = offered
         fields = dict(verdict.request)
+        if use.name == "Skill" and profile.labels_requests:
+            fields["description"] = session.custom_about.get(str(use.input.get("skill", "")), "")
         request |= {**fields, "tool_use_id": use.id}
         if use.agent_id is not None:
             request["agent_id"] = use.agent_id
@@ -426,6 +430,8 @@ class Permissions:
             else:
                 self.book = apply_update(self.book, update)
             if isinstance(update, AddDirectories):
+                # It counts at once, also if the project's settings are not trusted (CLI-1655).
+                self.book = apply_update(self.book, structs.replace(update, destination="session"))
                 self._session.added_directories += update.directories
             if not scope_of(update).in_memory:
                 self._effects.do(SaveSettings(update))

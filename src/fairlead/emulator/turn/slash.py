@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from fairlead.emulator.protocol.usage_report import context_report, context_usage, cost_report
 from fairlead.emulator.state.cost import resolve_model
 from fairlead.emulator.turn.api_errors import synthetic_message
-from fairlead.emulator.turn.compaction import Compaction
+from fairlead.emulator.turn.compaction import TOO_SHORT, Compaction
 from fairlead.emulator.turn.ending import Ending
 from fairlead.emulator.turn.parts import TurnParts
 
@@ -156,7 +156,8 @@ class SlashCommands:
             text = "Error: No messages to compact"
             return self._show(command, text, uuid, outcome=failed, stream="stderr")
         if begun.refused is not None:
-            shown = self._show(command, begun.refused, uuid, outcome=failed, stream="stderr")
+            outcome = None if begun.refused == TOO_SHORT else failed
+            shown = self._show(command, begun.refused, uuid, outcome=outcome, stream="stderr")
             return structs.replace(shown, text=begun.refused)
         begun.finish()
         line = f"<local-command-stdout>Compacted {begun.notes}</local-command-stdout>"

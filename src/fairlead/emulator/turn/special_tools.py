@@ -98,8 +98,11 @@ class _Talk:
         if name in session.custom_commands:
             text = session.custom_commands[name]
             conversation.note(text)
-            self._parts.permissions.grant(session.custom_grants.get(name, ()))
-            result = {"success": True, "commandName": name}
+            granted = session.custom_grants.get(name, ())
+            self._parts.permissions.grant(granted)
+            result: dict[str, Any] = {"success": True, "commandName": name}
+            if granted:
+                result["allowedTools"] = list(granted)
             content = f"Launching skill: {name}"
             return Outcome(content=content, result=result, followed_by=text)
         if name in session.profile.catalog.skills:

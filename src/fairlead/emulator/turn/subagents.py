@@ -55,6 +55,8 @@ class _Run(Struct, kw_only=True):
     """The API error that ended it."""
     was_held: bool = False
     """Whether a SubagentStop hook has blocked."""
+    was_stopped: bool = False
+    """A hook returned `continue: false` after a tool: the subagent reports nothing (CLI-1656)."""
 
     @property
     def tokens(self) -> int:
@@ -208,6 +210,8 @@ class Subagents:
                 run.tools += [str(block["name"]) for block in uses]
             if await self._run_uses(run, uses):
                 raise _Denied
+            if run.was_stopped:
+                return
 
     def _announcer(self, run: _Run) -> Callable[[dict[str, Any]], Awaitable[None]]:
         async def announce(block: dict[str, Any]) -> None:
@@ -268,6 +272,7 @@ class Subagents:
                 await use.done  # their results come before the one of the subagent
             raise
         run.unavailable += [use.name for use in uses if use.was_unavailable]
+        run.was_stopped = any(use.stops for use in uses)
         return any(use.interrupts for use in uses)
 
     async def _in_background(self, run: _Run, use: Use) -> None:
@@ -325,7 +330,7 @@ class Subagents:
         usage = run.figures.use.report(profile)
         if run.failure is not None:
             usage |= dict.fromkeys(("inference_geo", "iterations", "service_tier"))
-        listing = [{"type": "text", "text": run.text}]
+        listing = [] if run.was_stopped else [{"type": "text", "text": run.text}]
         common = {
             "totalDurationMs": self._duration(run),
             "totalTokens": run.tokens,
@@ -339,7 +344,7 @@ class Subagents:
             return Outcome(content=content, result={**start, "content": listing, **common})
         names = [name for name in dict.fromkeys(run.tools) if name not in run.unavailable]
         # Tools that were used before need no note (CLI-1635).
-        is_noted = bool(set(names) - run.known_tools)
+        is_noted = bool(set(names) - run.known_tools) and not run.was_stopped
         self._parts.session.subagents.tools |= set(names)
         note = {"type": "text", "text": f"tools used: {', '.join(names)}\n"}
         used: dict[str, Any] = {"toolsUsed": names} if names else {}

@@ -40,6 +40,7 @@ STOPPED_BY_CLASSIFIER = (
     "Interrupted: a safety classifier stopped the response that made this tool call while the call "
     "was running; it may have partially or fully completed."
 )
+SILENT = "[exit 2]: No stderr output"
 CUT_OFF = "Your response above was cut off mid-stream. Continue from where it stops."
 INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_IN_TOOLS = "[Request interrupted by user for tool use]"
@@ -147,8 +148,10 @@ class Turn:
             return Ending(text="", is_local=True)
         blocked = "UserPromptSubmit operation blocked by hook:\n"
         if report.blocks:
-            outcome = {"kind": "blocked_by_hook", "prompt_kept": False, "reason": report.reason}
-            text = f"{blocked}{report.reason}\n\nOriginal prompt: {fields['prompt']}"
+            outcome = {"kind": "blocked_by_hook", "prompt_kept": False}
+            if report.reason:
+                outcome["reason"] = report.reason
+            text = f"{blocked}{report.reason or SILENT}\n\nOriginal prompt: {fields['prompt']}"
         elif report.late is not None:
             outcome = {"kind": "no_verdict", "prompt_kept": False}
             outcome["no_verdict_kind"] = "callback_timed_out"
@@ -414,7 +417,8 @@ class Turn:
                 self._notify_of_stop_hook()
             return None
         parts.hooks.write_messages(report)
-        if report.late is not None:
+        if report.late is not None and not parts.session.noted_late_stop:
+            parts.session.noted_late_stop = True
             parts.output.system("informational", content=LATE_STOP, level="notice")
         if report.has_failed:
             self._notify_of_stop_hook()

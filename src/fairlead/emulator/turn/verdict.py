@@ -271,7 +271,7 @@ def _labels(
         fields["server_policy_ask_only"] = False
     elif reason_type == "safetyCheck":
         fields["classifier_approvable"] = True
-    elif reason_type != "mode" and call.tool not in ("Bash", "WebFetch", "NotebookEdit"):
+    elif reason_type != "mode" and call.tool not in ("Bash", "WebFetch", "NotebookEdit", "Skill"):
         fields["server_policy_ask_only"] = True
     return fields
 
