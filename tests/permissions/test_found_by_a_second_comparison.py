@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.permissions import Behavior, RuleBook
-from tests.permissions.checking import CWD, behavior_of, context, tool
+from fairlead.permissions import Behavior, RuleBook, family_of
+from tests.permissions.checking import CWD, HOME, behavior_of, context, tool
 
 ALLOW, MAY_ASK, ASK, DENY = Behavior.ALLOW, Behavior.MAY_ASK, Behavior.ASK, Behavior.DENY
 EVERYTHING = RuleBook.of(allow=["Bash"])
@@ -54,3 +54,42 @@ def test_P142_a_denying_pattern_has_no_double_slashes_inside(pattern: str) -> No
     folder = "/etc" if pattern.startswith("//") else f"{CWD}/a/etc"
     call = tool("Write", file_path=f"{folder}/hosts", content="x")
     assert behavior_of(call, RuleBook.of(deny=[f"Edit({pattern})"], allow=["Edit"])) is DENY
+
+
+@pytest.mark.parametrize("command", ['"" terraform apply', "'' terraform apply"])
+def test_P143_no_pattern_covers_a_command_without_a_program(command: str) -> None:
+    assert behavior_of(command, RuleBook.of(allow=["Bash(*terraform*)"])) is ASK
+    assert behavior_of("x terraform apply", RuleBook.of(allow=["Bash(*terraform*)"])) is ALLOW
+
+
+@pytest.mark.parametrize("word", ["''", '""', "'' ''"])
+def test_P143_no_star_stands_for_an_empty_word_on_2_1_38(word: str) -> None:
+    book = RuleBook.of(allow=["Bash(sudo * ls)"])
+    assert behavior_of(f"sudo {word} ls", book, context(family_of("2.1.38"))) is ASK
+    assert behavior_of("sudo x ls", book, context(family_of("2.1.38"))) is ALLOW
+
+
+@pytest.mark.parametrize(
+    ("rule", "folder"), [("Read(~/**)", "~"), ("Read(~/**)", "~/"), ("Read(//**)", "/")]
+)
+def test_P144_a_pattern_for_what_is_in_a_folder_does_not_cover_the_folder(
+    rule: str, folder: str
+) -> None:
+    book = RuleBook.of(allow=[rule])
+    assert behavior_of(f"ls {folder}", book) is ASK
+    assert behavior_of(f"cat {folder.rstrip('/')}/notes.txt", book) is ALLOW
+
+
+@pytest.mark.parametrize("tool_name", ["Read", "Write"])
+def test_P144_the_pattern_for_the_home_folder_allows_nothing_on_2_1_38(tool_name: str) -> None:
+    book = RuleBook.of(allow=["Read(~/**)", "Edit(~/**)"])
+    call = tool(tool_name, file_path=f"{HOME}/notes.txt", content="x")
+    assert behavior_of(call, book, context(family_of("2.1.38"))) is ASK
+    assert behavior_of(call, book) is ALLOW
+
+
+@pytest.mark.parametrize("target", ["> ~/n.txt", ">> ~/n.txt", '2> "~/n.txt"', "&> ~/n.txt"])
+def test_P145_only_a_rule_for_bash_covers_a_redirection_to_the_home_folder(target: str) -> None:
+    command = f"cat a.txt {target}"
+    assert behavior_of(command, RuleBook.of(allow=["Edit(~/**)", "Edit(//**)"])) is ASK
+    assert behavior_of(command, EVERYTHING) is ALLOW

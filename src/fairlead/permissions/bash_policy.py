@@ -426,6 +426,9 @@ def _blocked_file(
 ) -> Decision | None:
     """The decision about a file that the command may not access, if there is one."""
     paths = command_paths(command)
+    for target in paths.redirected:
+        if (target.value or "").startswith("~"):
+            return _ask(f"no rule covers the redirection to {target.value}")  # CLI-1739
     edits = paths.program in EDIT_COMMANDS
     # Inside the working directories, the rules and the mode decide about a file command, not this.
     groups = (

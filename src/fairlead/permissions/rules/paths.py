@@ -146,6 +146,9 @@ def rule_covers(entry: SourcedRule, path: str, place: PathContext) -> bool:
         idle = content == "/**" and place.family.slash_star_is_idle
         # `~/` and `//` name a folder without its files; only a final `**` covers them (CLI-350).
         idle = idle or not content.endswith("**")
+        if content.startswith(("~/", "//")):
+            # `~/**` does not cover `~` itself; on 2.1.38 it covers nothing (CLI-1738).
+            idle = idle or path == root or (content == "~/**" and place.family.slash_star_is_idle)
         return not (idle and entry.behavior is Behavior.ALLOW)
     relative = path[len(root) :].lstrip("/")
     if pattern.endswith("/") and entry.behavior is Behavior.ALLOW:

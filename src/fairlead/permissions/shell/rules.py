@@ -77,11 +77,15 @@ def allows_command(content: str, command: SimpleCommand, family: Family) -> bool
         if content.startswith("*") and command.words[index].value in RUNNERS:
             # `* --version` was not meant for `bash -c … --version`.
             continue
+        if not command.words[index].value:
+            # `"" terraform apply` has no program, and `*terraform*` does not cover it (CLI-1737).
+            continue
         exact = command.text_from(index)
         plain = command.plain_from(index, literal_arguments=family.literal_arguments)
-        # In 2.1.38 the star of `python3 *` does not stand for an empty word alone (CLI-1527).
-        plain = plain if family.bare_star else _without_empty_end(plain)
-        if matches_text(content, exact, plain, bare_star=family.bare_star):
+        # In 2.1.38 no star stands for an empty word alone (CLI-1527, CLI-1737).
+        old = (_without_empty_end(plain), _without_empty(plain))
+        texts = (plain,) if family.bare_star else old
+        if all(matches_text(content, exact, text, bare_star=family.bare_star) for text in texts):
             return True
     return False
 
@@ -91,6 +95,10 @@ def _without_empty_end(text: str) -> str:
     while text.endswith((" ''", ' ""'), 0, end):
         end -= 3
     return text[:end]
+
+
+def _without_empty(text: str) -> str:
+    return " ".join(word for word in text.split(" ") if word not in ("''", '""'))
 
 
 def _is_odd_wrapper(command: SimpleCommand, family: Family) -> bool:
