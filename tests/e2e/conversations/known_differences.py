@@ -114,7 +114,8 @@ KNOWN: tuple[Known, ...] = (
         words="Rules: the permission policy that the emulator uses is stricter than the CLI in a few "
         "combinations, such as `Write(a.txt)` for an edit of that file, or a new file where `Read` is "
         "denied.",
-        only=rf"[-+] (control_(request|response)/\w+|user/tool_result|system/permission_denied)"
+        only=rf"[-+] (control_(request|response)/\w+|user/tool_result|system/permission_denied"
+        rf"|result/error_max_turns)"
         rf"|~ (user/tool_result|result/success)|{PATH}",
         has=r"^[-+] (control_request/can_use_tool|system/permission_denied)",
     ),
@@ -165,9 +166,10 @@ KNOWN: tuple[Known, ...] = (
         versions=("2.1.325",),
     ),
     Known(
-        words="A command that runs for 30 s before the host interrupts it writes `tool_progress`; on a busy "
-        "machine the interrupt can come later than that.",
-        only=r"[-+] (tool_progress(/\w+)?|system/task_\w+)|~ system/task_\w+|" + PATH,
+        words="A command that runs for 30 s before the host interrupts it, or before it ends, writes "
+        "`tool_progress`; whether it is a little more or less decides the speed of the machine.",
+        only=r"[-+] (tool_progress(/\w+)?|system/(task_\w+|informational))|~ system/task_\w+|"
+        + PATH,
         has="tool_progress",
         script="sleep 30",
         versions=("2.1.325",),
@@ -191,6 +193,14 @@ KNOWN: tuple[Known, ...] = (
         only=rf"~ (user/tool_result|system/task_\w+|result/\w+)|{PATH}",
         has="tool_result",
         script="Task",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="A callback of the host that does not answer within its timeout of a second: the call is "
+        "cancelled a little earlier or later than the next request, whose answer ends it too.",
+        only=r"[-+] (control_cancel_request|system/informational)",
+        has="control_cancel_request",
+        script="'timeout': 1",
         versions=("2.1.325",),
     ),
     Known(

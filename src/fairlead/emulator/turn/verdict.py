@@ -290,7 +290,8 @@ def _offers(decision: Decision, call: ToolCall, profile: Profile) -> bool:
         return False
     if decision.reason is Reason.MODE:
         return False
-    return not (decision.reason is Reason.PROTECTED and not profile.offers_rules_for_protected)
+    is_protected = decision.reason is Reason.PROTECTED and call.tool != "Skill"
+    return profile.offers_rules_for_protected or not is_protected
 
 
 def _unasked_message(decision: Decision, call: ToolCall, cwd: str) -> str:
