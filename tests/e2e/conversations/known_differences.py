@@ -196,6 +196,63 @@ KNOWN: tuple[Known, ...] = (
         versions=("2.1.325",),
     ),
     Known(
+        words="A process that is killed while a permission request is open: which of its last lines it "
+        "wrote, and on 2.1.38 whether the session can be resumed.",
+        only=ANY,
+        script="SIGKILL.*'permissions': \\['hold'|'permissions': \\['hold'.*SIGKILL",
+    ),
+    Known(
+        words="SIGINT while a permission request is open, with session state events: the CLI does not "
+        "report `running` again before it ends.",
+        only=r"\+ system/session_state_changed/running",
+        script="SIGINT",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="A prompt with the priority `now` while text arrives: the turn ends with a success, and in "
+        "the emulator with an error, as it does while the model is silent.",
+        only=rf"[-+] result/\w+|~ result/\w+|{PATH}",
+        script="'priority': 'now'",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="Plan or auto mode without the classifier: a tool is refused a few stream events earlier or "
+        "later.",
+        only=f"{STREAM}|{TOOL}",
+        has="permission_denied",
+        script="'auto'|EnterPlanMode",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="A 403 that the server does not want repeated, in the turn after plan mode was left: the CLI "
+        "repeats the request. Elsewhere it does not.",
+        only=ANY,
+        script="EnterPlanMode.*'error': 403",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="2.1.38: the result of `/compact` after an interrupted first turn counts the tokens of the "
+        "summary.",
+        only=rf"~ result/success|{PATH}",
+        has="modelUsage",
+        script="/compact",
+        versions=("2.1.38",),
+    ),
+    Known(
+        words="Subagents side by side that ask for permission, and an interrupt: which of them gets which "
+        "answer of the host.",
+        only=r"[-+] user/tool_result",
+        script="'AGENT-.*'subtype': 'interrupt'",
+        versions=("2.1.325",),
+    ),
+    Known(
+        words="An answer of the host to a callback that crosses with its interrupt, or with its prompt of "
+        "the priority `now`: the CLI withdraws the call if it reads the answer later.",
+        only=r"[-+] control_cancel_request",
+        script="'priority': 'now'|'subtype': 'interrupt'",
+        versions=("2.1.325",),
+    ),
+    Known(
         words="A callback of the host that does not answer within its timeout of a second: the call is "
         "cancelled a little earlier or later than the next request, whose answer ends it too.",
         only=r"[-+] (control_cancel_request|system/informational)",
