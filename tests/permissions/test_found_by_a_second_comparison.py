@@ -93,3 +93,9 @@ def test_P145_only_a_rule_for_bash_covers_a_redirection_to_the_home_folder(targe
     command = f"cat a.txt {target}"
     assert behavior_of(command, RuleBook.of(allow=["Edit(~/**)", "Edit(//**)"])) is ASK
     assert behavior_of(command, EVERYTHING) is ALLOW
+
+
+@pytest.mark.parametrize("word", ["/usr/bin/A=1", "a/B=", "A=1"])
+def test_P146_a_deny_rule_matches_behind_an_assignment_with_a_path(word: str) -> None:
+    denying = RuleBook.of(deny=["Bash(tar xf x.tgz *)"], allow=["Bash"])
+    assert behavior_of(f">({word} tar xf x.tgz)", denying) is DENY

@@ -29,7 +29,8 @@ __all__ = ["allows_command", "catches_line", "matches_text"]
 _STAR = re.compile(r"(?<!\\)\*")
 _QUOTES = re.compile(r"[\"'\\]")
 _PRECEDING = re.compile(
-    r"^(?:(?:!|then|do|done|else|elif|esac|fi|if|while|until|time|noglob|[A-Za-z_]\w*\+?=\S*) )+"
+    r"^(?:(?:!|then|do|done|else|elif|esac|fi|if|while|until|time|noglob"
+    r"|(?:\S*/)?[A-Za-z_]\w*\+?=\S*) )+"
 )
 _MAX_FRAGMENTS = 200
 """Pieces of a line that are looked at behind wrappers."""
