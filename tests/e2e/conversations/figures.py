@@ -26,6 +26,7 @@ EARLIER: tuple[tuple[str, str, str], ...] = (
     ("2026-11-17, seed 31415, three parts", "199 of 210", "188 of 210"),
     ("2026-11-17, seed 7001, in small parts", "230 of 240", "390 of 410"),
     ("2026-11-18, seed 8118, scripts 0 to 99", "not finished", "96 of 100"),
+    ("2026-11-18, seed 60221, one play each on a busy machine", "474 of 500", "442 of 500"),
 )
 """Date and seed of earlier comparisons, with the equal scripts of 2.1.38 and 2.1.325.
 
