@@ -10,12 +10,13 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.forked_programs import program
 
 LIMIT_S = 60.0
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x01\x02]")
@@ -79,15 +80,12 @@ def in_terminal(
     fcntl.ioctl(keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     surroundings = {"HOME": str(folder), "PATH": os.environ["PATH"], "TERM": "xterm-256color"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "fairlead.commands.main", *arguments],
+        [*program("fairlead.commands.main"), *arguments],
         stdin=keyboard,
         stdout=keyboard,
         stderr=keyboard,
         cwd=folder,
         env={**surroundings, "LANG": "C.UTF-8", **(env or {})},
-        start_new_session=True,
-        # So that Ctrl-C becomes a signal.
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None,
     )
     os.close(keyboard)
     try:

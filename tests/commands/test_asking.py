@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.commands.pty_program import Terminal, in_terminal
+from tests.forked_programs import program
 from tests.launching import python_launcher
 
 PROGRAM = Path(__file__).with_name("asking.py")
@@ -141,7 +141,7 @@ class TestTypedAhead:
 
     def test_a_script_answers_through_a_pipe(self, agent: Agent, tmp_path: Path) -> None:
         completed = subprocess.run(
-            [sys.executable, "-m", "fairlead.commands.main", "chat", *agent(BASH)],
+            [*program("fairlead.commands.main"), "chat", *agent(BASH)],
             input="go\ny\nand then\n",
             capture_output=True,
             text=True,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.forked_programs import program
 from tests.host.conftest import Rude, rude
 
 __all__ = ["rude"]
@@ -14,7 +14,7 @@ __all__ = ["rude"]
 
 def fairlead(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "fairlead.commands.main", *arguments],
+        [*program("fairlead.commands.main"), *arguments],
         input=typed,
         capture_output=True,
         text=True,

@@ -23,6 +23,7 @@ from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.access.owner_channel import SOCKET
 from fairlead.server.limits import Limits
 from tests.commands.pty_program import Terminal, in_terminal
+from tests.forked_programs import program
 from tests.server.server_harness import ServerHarness
 
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+)/#code=([\w-]+)")
@@ -56,7 +57,7 @@ def pair(base: str, code: str) -> int:
 
 
 def link(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fairlead.commands.main", "link", "--data"]
+    command = [*program("fairlead.commands.main"), "link", "--data"]
     return subprocess.run(
         [*command, str(folder / "data"), *more],
         capture_output=True,

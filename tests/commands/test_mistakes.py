@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "fairlead.commands.main"]
+from tests.forked_programs import program
+
 NOBODY = 65534
 
 WITHOUT_RIGHTS = f"""
@@ -28,11 +29,11 @@ def fairlead(
     *arguments: str | Path,
     env: dict[str, str] | None = None,
     typed: bytes = b"",
-    command: list[str] = COMMAND,
+    command: list[str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Where there is no `claude`."""
     completed = subprocess.run(
-        [*command, *map(str, arguments)],
+        [*(command or program("fairlead.commands.main")), *map(str, arguments)],
         input=typed,
         env={"HOME": str(tmp_path), "PATH": "/nowhere", **(env or {})},
         cwd=tmp_path,
@@ -60,7 +61,7 @@ def refused_without_rights(
     folder: Path, *arguments: str | Path, env: dict[str, str] | None = None
 ) -> str:
     """As another user than root, to whom no folder is closed."""
-    command = COMMAND if os.getuid() else [sys.executable, "-c", WITHOUT_RIGHTS]
+    command = None if os.getuid() else [sys.executable, "-c", WITHOUT_RIGHTS]
     completed = fairlead(folder, *arguments, env=env, command=command)
     assert completed.returncode == 2
     assert completed.stdout == ""
@@ -154,7 +155,9 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
 
 
 def test_help_keeps_capital_letters() -> None:
-    completed = subprocess.run([*COMMAND, "discover", "--help"], capture_output=True, text=True)
+    completed = subprocess.run(
+        [*program("fairlead.commands.main"), "discover", "--help"], capture_output=True, text=True
+    )
     assert (
         "List message types of the installed CLI that Fairlead does not know." in completed.stdout
     )
@@ -167,7 +170,7 @@ def test_a_reader_that_leaves_ends_the_program_quietly(tmp_path: Path, flags: li
     os.close(reading)
     env = {**os.environ, "HOME": str(tmp_path)}
     completed = subprocess.run(
-        [*COMMAND, *flags, "--agent", "demo"],
+        [*program("fairlead.commands.main"), *flags, "--agent", "demo"],
         stdin=subprocess.DEVNULL,
         stdout=writing,
         stderr=subprocess.PIPE,
@@ -201,7 +204,16 @@ def test_variables_reach_the_cli_by_name_and_by_value(tmp_path: Path) -> None:
     flags = ("--agent", str(agent), "--cwd", str(tmp_path))
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PASSED": "one", "KEPT_BACK": "no"}
     completed = subprocess.run(
-        [*COMMAND, "run", "go", *flags, "--env", "PASSED", "--env", "GIVEN=two=2"],
+        [
+            *program("fairlead.commands.main"),
+            "run",
+            "go",
+            *flags,
+            "--env",
+            "PASSED",
+            "--env",
+            "GIVEN=two=2",
+        ],
         stdin=subprocess.DEVNULL,
         env=env,
         capture_output=True,
@@ -215,7 +227,10 @@ def test_variables_reach_the_cli_by_name_and_by_value(tmp_path: Path) -> None:
 def test_doctor_looks_at_the_demo(tmp_path: Path) -> None:
     assert shutil.which("git")
     completed = subprocess.run(
-        [*COMMAND, "doctor", "--agent", "demo"], capture_output=True, text=True, timeout=100
+        [*program("fairlead.commands.main"), "doctor", "--agent", "demo"],
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
     assert completed.returncode == 0
     assert "✓ the demo agent: " in completed.stdout
@@ -229,6 +244,9 @@ def test_a_prompt_from_a_pipe_may_hold_any_bytes(tmp_path: Path) -> None:
 
 def test_a_terminal_that_cannot_show_a_character_gets_its_code(tmp_path: Path) -> None:
     recording = Path(__file__).parents[1] / "recordings" / "2.1.325" / "perm_allow.ndjson"
-    completed = fairlead(tmp_path, "replay", recording, env={"PYTHONIOENCODING": "ascii"})
+    started = [sys.executable, "-m", "fairlead.commands.main"]  # Its start reads the variable.
+    completed = fairlead(
+        tmp_path, "replay", recording, env={"PYTHONIOENCODING": "ascii"}, command=started
+    )
     assert completed.returncode == 0
     assert "\\u203a go" in completed.stdout

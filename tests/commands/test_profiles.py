@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.forked_programs import program
 from tests.launching import python_launcher
 
 SECRET = "canary value of a variable"
@@ -45,7 +45,7 @@ def agent(folder: Path) -> Path:
 
 def doctor(folder: Path, data: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "fairlead.commands.main", "doctor", "--agent", str(agent(folder)),
+        [*program("fairlead.commands.main"), "doctor", "--agent", str(agent(folder)),
          "--data", str(data)],
         capture_output=True, text=True, timeout=120, check=False, env=env,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def doctor(folder: Path, data: Path, env: dict[str, str]) -> subprocess.Complete
 def test_B123_serve_lists_the_profiles_with_their_logins(tmp_path: Path) -> None:
     data, env = settle(tmp_path)
     server = subprocess.Popen(
-        [sys.executable, "-m", "fairlead.commands.main", "serve", "--no-browser", "--port", "0",
+        [*program("fairlead.commands.main"), "serve", "--no-browser", "--port", "0",
          "--agent", str(agent(tmp_path)), "--data", str(data), "--root", str(tmp_path)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
     )  # fmt: skip

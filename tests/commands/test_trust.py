@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from fairlead.testing.emulated import EmulatedClaude
 from tests.commands.pty_program import Terminal, in_terminal
+from tests.forked_programs import program
 from tests.server.hostile_project import hostile, marks_in
 
 ASKED = "[s]top > "
@@ -39,7 +39,7 @@ class Scene:
 
     def without_terminal(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "fairlead.commands.main", *arguments],
+            [*program("fairlead.commands.main"), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from tests.commands.pty_program import Terminal, in_terminal
+from tests.forked_programs import program
 from tests.launching import python_launcher
 from tests.server.limits.reports import report
 
@@ -19,7 +19,7 @@ QUESTION = "when the limit resets? [y/N] "
 
 
 def fairlead_run(folder: Path, prompt: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fairlead.commands.main", "run", prompt, *flags(folder)]
+    command = [*program("fairlead.commands.main"), "run", prompt, *flags(folder)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

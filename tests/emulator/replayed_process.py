@@ -18,11 +18,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
-from tests.emulator.forked_emulator import EmulatorForker, ForkedProcess
 from tests.emulator.recorded_process import Event, RecordedProcess
 from tests.emulator.skeleton import skeletons
+from tests.forked_programs import program
 
 RECORDED_ROOT = "/workspace"
 WAIT_S = 12.0
@@ -55,7 +55,6 @@ class Replay:
 
     def __init__(
         self,
-        emulators: EmulatorForker,
         recorded: RecordedProcess,
         version: str,
         name: str,
@@ -71,9 +70,11 @@ class Replay:
         self._seen: Counter[str] = Counter()
         self._recorded_ids: dict[str, tuple[str, int]] = {}
         self._recorded_counts: Counter[str] = Counter()
-        self._process = self._start(emulators, version, script)
+        self._process = self._start(version, script)
+        pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        self._stdin, self._stdout, self._stderr = (cast("IO[bytes]", pipe) for pipe in pipes)
 
-    def _start(self, emulators: EmulatorForker, version: str, script: Path) -> ForkedProcess:
+    def _start(self, version: str, script: Path) -> subprocess.Popen[bytes]:
         root = self._root
         environment = {
             "HOME": str(root / "home"),
@@ -90,7 +91,14 @@ class Replay:
         given = self._recorded.environment.items()
         environment |= {key: value for key, value in given if value is not None}
         arguments = [self._here(word) for word in self._recorded.argv]
-        return emulators.start(arguments, cwd=root / "project", env=environment)
+        return subprocess.Popen(
+            [*program("fairlead.emulator"), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=root / "project",
+            env=environment,
+        )
 
     def _here(self, text: str) -> str:
         return text.replace(RECORDED_ROOT + "/", f"{self._root}/")
@@ -119,7 +127,7 @@ class Replay:
         if self._name in SIGNALS and not (quietly and self._process.poll() is not None):
             self._signal()
         try:
-            self._process.stdin.close()
+            self._stdin.close()
         except BrokenPipeError:
             pass
         try:
@@ -128,8 +136,8 @@ class Replay:
             self._process.kill()
             self._process.wait()
         self._drain_all()
-        stderr = self._process.stderr.read().decode()
-        self._process.stderr.close()
+        stderr = self._stderr.read().decode()
+        self._stderr.close()
         return Replayed(self._lines, self._process.returncode, stderr)
 
     def _signal(self) -> None:
@@ -143,10 +151,10 @@ class Replay:
             self._process.wait(END_S)
 
     def _read(self) -> None:
-        for line in self._process.stdout:
+        for line in self._stdout:
             self._queue.put(line)
         self._queue.put(None)
-        self._process.stdout.close()
+        self._stdout.close()
 
     def _drain_all(self) -> None:
         while True:
@@ -198,8 +206,8 @@ class Replay:
     def _write(self, batch: list[Event]) -> None:
         data = b"".join(self._line(event.message) for event in batch)
         try:
-            self._process.stdin.write(data)
-            self._process.stdin.flush()
+            self._stdin.write(data)
+            self._stdin.flush()
         except BrokenPipeError:
             pass
 

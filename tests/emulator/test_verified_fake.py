@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.emulator.accepted_differences import DIFFERENCES, accepted
 from tests.emulator.derived_script import derive
-from tests.emulator.forked_emulator import EmulatorForker
 from tests.emulator.recorded_process import processes, scenarios
 from tests.emulator.replayed_process import RECORDED_ROOT, Replay
 from tests.emulator.scenario_files import furnish
@@ -35,16 +33,10 @@ def test_each_accepted_difference_has_a_reason_and_a_recording() -> None:
     assert all(fnmatch.filter(scenarios(v), d.scenario) for d in DIFFERENCES for v in d.versions)
 
 
-@pytest.fixture(scope="module")
-def emulators() -> Iterator[EmulatorForker]:
-    with EmulatorForker() as emulators:
-        yield emulators
-
-
 @pytest.mark.matrix(target="conformance")
 @pytest.mark.parametrize(("version", "name"), CASES, ids=[f"{n}-{v}" for v, n in CASES])
 def test_E1_the_emulator_writes_the_lines_of_the_recording(
-    version: str, name: str, tmp_path: Path, emulators: EmulatorForker
+    version: str, name: str, tmp_path: Path
 ) -> None:
     root = tmp_path.resolve()
     furnish(root, name)
@@ -52,7 +44,7 @@ def test_E1_the_emulator_writes_the_lines_of_the_recording(
         script = root / f"script-{number}.json"
         text = json.dumps(derive(recorded, version, name))
         script.write_text(text.replace(f"{RECORDED_ROOT}/", f"{root}/"))
-        played = Replay(emulators, recorded, version, name, root, script).run()
+        played = Replay(recorded, version, name, root, script).run()
         wanted = accepted(skeletons(recorded.written()), version, name)
         got = accepted(skeletons(played.lines), version, name)
         assert got == wanted, played.stderr

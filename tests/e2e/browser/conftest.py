@@ -6,10 +6,10 @@
             The first page of a test is in a context that others use before and after it
             (`shared_contexts.py`); with `fresh=True` it has one of its own.
 `demo`      a server with the demo agent: the tour of the emulator in its scratch project.
-`emulated`  makes a server whose agent plays a script: `house = await emulated(YAML)`, with
-            `limits=`, `version=` and any of `Options`.
-`theatre`   an agent whose every line a test writes; `playhouse` is a server that uses it, and
-            `desk, puppet = await perform()` a page on it in the middle of a turn.
+`emulated`  makes a server whose agent plays a script: `server = await emulated(YAML)`, with
+            `limits=`, `version=` and any of `Options`. The agent is a fork (`forked_programs.py`).
+`fake_cli`  an agent whose every line a test writes; `fake_cli_server` is a server that uses it, and
+            `app, cli = await begin_turn()` a page on it in the middle of a turn.
 `hostile`   another browser, for which evil.test and every name below it is this machine.
 `chromium`  the browser itself, one for all tests; it accepts the certificate of `TlsProxy`.
 
@@ -39,6 +39,7 @@ from tests.e2e.browser.app_server import AppServer, open_app_server
 from tests.e2e.browser.chromium import ARGUMENTS, HOW, ONE_PROCESS, SHORT_LIVED, find
 from tests.e2e.browser.fake_cli import FakeCli, FakeCliProcess, open_fake_cli
 from tests.e2e.browser.shared_contexts import SharedContexts, settings
+from tests.forked_programs import write_program
 from tests.server.tls_proxy import KEY_HASH
 
 Visit = Callable[..., Awaitable[AppPage]]
@@ -144,6 +145,7 @@ async def emulated(tmp_path: Path) -> AsyncIterator[Emulated]:
             **options: Any,
         ) -> AppServer:
             claude = EmulatedClaude(tmp_path / "claude", script, version=version)
+            write_program(claude.executable, "fairlead.emulator", claude.environment)
             return await servers.enter_async_context(
                 open_app_server(
                     tmp_path,
