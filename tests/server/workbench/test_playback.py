@@ -19,6 +19,10 @@ from tests.server.http.export.importing import RECORDINGS, imported
 
 NAMES = sorted(path.name for path in RECORDINGS.glob("*.ndjson"))[::12]
 
+WITH_REQUESTS = sorted(
+    path.name for path in RECORDINGS.glob("*.ndjson") if '"can_use_tool"' in path.read_text()
+)[::6]
+
 
 def plain(changes: Any) -> list[dict[str, Any]]:
     """Changes as a client gets them."""
@@ -46,6 +50,24 @@ def test_B85_every_frame_leads_to_the_reducers_own_state(name: str) -> None:
         whole.feed(value, at)
         if seq in by_seq:
             assert by_seq[seq] == whole.snapshot().plain(), seq
+
+
+@pytest.mark.parametrize("name", WITH_REQUESTS)
+def test_B85_a_request_is_open_at_the_end_of_its_frame(name: str) -> None:
+    entries = [json.loads(line) for line in (RECORDINGS / name).read_text().splitlines() if line]
+    fed = [each for entry in entries if (each := recorded(entry)) is not None]
+    frames = Frames()
+    ended = [frames.feed(seq, value, 1.0) for seq, (value, _) in enumerate(fed, 1)]
+    state: dict[str, Any] = Snapshot().plain()
+    approvals = 0
+    for frame in (*ended, frames.end()):
+        if frame is None:
+            continue
+        state = apply(state, plain(frame.changes))
+        if frame.kind == "approval":
+            approvals += 1
+            assert state["pending"], f"the request of frame {frame.seq} is answered in its frame"
+    assert approvals
 
 
 async def test_B85_a_session_is_read_page_by_page(

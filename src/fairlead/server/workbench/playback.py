@@ -3,7 +3,8 @@
 A frame has the changes that the reducer made for some events in a row. A client begins with the
 empty transcript and applies frame after frame, with the same function as for live changes; so
 each state is the reducer's own. A frame begins where something begins for the reader: an item, a
-request for approval, the end of a turn. Long answers are divided by time.
+request for approval, the end of a turn. A request for approval is open at the end of its frame, no
+matter how soon it was answered. Long answers are divided by time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fairlead.server.sessions.copying import read_history
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
 from fairlead.transcript.reduce import Fed
-from fairlead.transcript.state.changes import Add, Change, Set
+from fairlead.transcript.state.changes import Add, Change, Remove, Replace, Set
 from fairlead.transcript.state.coalesce import coalesce
 from fairlead.transcript.transcript import Transcript
 
@@ -67,13 +68,19 @@ class Frames:
         """Take an event in; returns the frame that ended before it."""
         changes = self.transcript.feed(fed, at) if fed is not None else []
         kind = _kind(changes)
-        divided = bool(self._changes) and (kind is not None or at - self._at >= PART_S)
-        done = self.end() if divided and changes else None
+        divides = kind is not None or at - self._at >= PART_S or self._answers(changes)
+        done = self.end() if divides and changes else None
         if changes and not self._changes:
             self._kind, self._at = kind or "part", at
         self._changes += changes
         self._last = seq
         return done
+
+    def _answers(self, changes: Iterable[Change]) -> bool:
+        """Whether a request is no longer open whose frame has not ended yet."""
+        return self._kind == "approval" and any(
+            isinstance(change, Remove | Replace) and change.to == "pending" for change in changes
+        )
 
     def end(self) -> Frame | None:
         """The frame of what was fed since the last one ended."""
