@@ -25,6 +25,7 @@ from fairlead.testing.real_cli import ensure
 from tests.e2e.conversations.host import Host
 from tests.e2e.conversations.host_script import Data, HostScript
 from tests.e2e.real_cli.compiled import compiled
+from tests.forked_programs import program
 
 __all__ = ["play_emulated", "play_real"]
 
@@ -68,7 +69,7 @@ async def play_emulated(script: HostScript, version: str) -> list[Data]:
             "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
             **script.env,
         }
-        command = [sys.executable, "-m", "fairlead.emulator", *_flags(script, version, root)]
+        command = [*program("fairlead.emulator"), *_flags(script, version, root)]
         host = Host(script, root, command, env, "emulated")
         host.before_restart = write
         return await host.run()
