@@ -44,6 +44,10 @@ async def test_N35_a_lost_gateway_is_restored_with_its_machines_and_devices(
     await node.until(r"knows this machine as laptop")
     await listed(story, "cloud", r"laptop +\w+ +here")
 
+    before = await story.run("cloud", "fairlead fleet doctor")
+    assert await before.ended() == 0, before.printed
+    assert "with 1 machine and 0 further gateways" in before.printed
+    assert "! no backup was made yet" in before.printed
     copy = tmp_path / "gateway.backup"
     backup = await story.run("cloud", f"fairlead fleet backup {copy}")
     assert await backup.ended() == 0, backup.printed
@@ -53,7 +57,7 @@ async def test_N35_a_lost_gateway_is_restored_with_its_machines_and_devices(
     assert "exists" in again.printed
     doctor = await story.run("cloud", "fairlead fleet doctor")
     assert await doctor.ended() == 0, doctor.printed
-    assert "the last backup is 0.0 days old" in doctor.printed
+    assert "✓ the last backup was made less than an hour ago" in doctor.printed
 
     await gateway.kill()
     restoring = await story.run("new", f"fairlead fleet restore {copy}")

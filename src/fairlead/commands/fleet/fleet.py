@@ -113,6 +113,7 @@ def _restore(arguments: argparse.Namespace) -> int:
 def _doctor(arguments: argparse.Namespace) -> int:
     style = Style()
     findings = check_fleet(arguments.data)
+    marks = {True: style.good("✓"), None: style.ask("!"), False: style.bad("✗")}
     for is_ok, text in findings:
-        print(f"{style.good('✓') if is_ok else style.bad('✗')} {text}")
-    return 0 if all(is_ok for is_ok, _ in findings) else 1
+        print(f"{marks[is_ok]} {text}")
+    return 1 if any(is_ok is False for is_ok, _ in findings) else 0

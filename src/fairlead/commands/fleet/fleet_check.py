@@ -18,8 +18,11 @@ from fairlead.fleet.enrollment.membership import FILE, node_key, read_membership
 __all__ = ["check_fleet"]
 
 CONNECT_S = 10.0
+HOUR_S, DAY_S = 3600, 86_400
+OLD_BACKUP_S = 7 * DAY_S
 
-Finding = tuple[bool, str]
+Finding = tuple[bool | None, str]
+"""A sentence, and whether all is well; None for advice that concerns no problem."""
 
 
 def check_fleet(data: Path) -> list[Finding]:
@@ -49,7 +52,10 @@ async def _gateway(data: Path) -> list[Finding]:
         nodes = await asyncio.to_thread(ask_gateway, data, "list")
     except FairleadError as problem:
         return [*findings, (False, str(problem))]
-    findings.append((True, f"the gateway runs, with {len(nodes)} machines and further gateways"))
+    machines = sum(node.get("kind") != "gateway" for node in nodes)
+    others = len(nodes) - machines
+    counts = f"{_count(machines, 'machine')} and {_count(others, 'further gateway')}"
+    findings.append((True, f"the gateway runs, with {counts}"))
     findings.append(_backup(data))
     findings += [
         (node["here"], f"{node['name']} {'is here' if node['here'] else 'is away'}")
@@ -61,9 +67,22 @@ async def _gateway(data: Path) -> list[Finding]:
 def _backup(data: Path) -> Finding:
     made = last_backup(data / "bus")
     if made is None:
-        return True, "no backup was made yet; `fairlead fleet backup FILE` makes one"
-    days = (time.time() - made[0]) / 86_400
-    return True, f"the last backup is {days:.1f} days old ({made[1]})"
+        return None, "no backup was made yet; `fairlead fleet backup FILE` makes one"
+    age = time.time() - made[0]
+    finding = None if age > OLD_BACKUP_S else True
+    return finding, f"the last backup was made {_ago(age)} ({made[1]})"
+
+
+def _ago(age: float) -> str:
+    if age < HOUR_S:
+        return "less than an hour ago"
+    if age < DAY_S:
+        return f"{_count(int(age / HOUR_S), 'hour')} ago"
+    return f"{_count(int(age / DAY_S), 'day')} ago"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 async def _node(data: Path) -> list[Finding]:
