@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["is_own_user", "listen_for_owner", "short_path"]
+__all__ = ["is_own_user", "listen_for_owner", "remove_socket", "short_path"]
 
 log = logging.getLogger("fairlead")
 
@@ -25,7 +25,7 @@ def listen_for_owner(path: Path) -> socket.socket | None:
     previous = os.umask(0o177)
     try:
         # A server that was killed left it: this process holds the lock of the folder.
-        path.unlink(missing_ok=True)
+        remove_socket(path)
         with short_path(path.parent) as folder:
             listener.bind(f"{folder}/{path.name}")
         return listener
@@ -35,6 +35,11 @@ def listen_for_owner(path: Path) -> socket.socket | None:
         return None
     finally:
         os.umask(previous)
+
+
+def remove_socket(path: Path) -> None:
+    """Remove the file of a socket on which nobody listens any more."""
+    path.unlink(missing_ok=True)
 
 
 @contextmanager
