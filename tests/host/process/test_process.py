@@ -104,6 +104,27 @@ async def test_the_end_of_output_that_is_read_at_intervals_is_found(tmp_path: Pa
     await process.close(PATIENT)
 
 
+async def test_C52_a_closed_stdout_is_not_read_at_intervals(tmp_path: Path) -> None:
+    ended = asyncio.Event()
+    process = Process(on_stdout=len, on_stdout_end=ended.set)
+    program = "import os, sys; os.close(1); sys.stdin.read()"
+    argv = (sys.executable, "-c", program)
+    await process.start(argv, cwd=str(tmp_path), env=ENV, mark=os.urandom(8).hex())
+    number = process._stdout
+    await asyncio.wait_for(ended.wait(), 60)
+    reader, writer = os.pipe()
+    os.dup2(reader, number)  # Another pipe gets the number that is free now.
+    os.write(writer, b"of another program")
+    process.read_at_intervals(True)
+    await polled()
+    os.set_blocking(reader, False)
+    assert os.read(reader, 100) == b"of another program"
+    process.read_at_intervals(False)
+    for descriptor in {reader, writer, number}:
+        os.close(descriptor)
+    await process.close(PATIENT)
+
+
 async def test_C18_the_end_of_input_ends_a_polite_program(child: Child, tmp_path: Path) -> None:
     process = await child.run("import sys; print(sys.stdin.read().upper())", tmp_path)
     process.write(b"hello\n")

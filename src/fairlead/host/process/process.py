@@ -23,6 +23,7 @@ from msgspec import Struct
 from fairlead.errors import AgentNotFound, OptionError, ProcessError
 from fairlead.host.process.exit_watch import watch_exit
 from fairlead.host.process.lifeline import lifeline
+from fairlead.host.process.pipe_ends import PipeEnd
 from fairlead.host.process.polled_pipes import polled_pipes
 from fairlead.host.process.read_size import READ_BYTES, limit_reads
 from fairlead.host.process.reaper import MARK
@@ -175,16 +176,22 @@ class Process:
 
     async def _connect(self, child: subprocess.Popen[bytes]) -> None:
         loop = asyncio.get_running_loop()
+        assert child.stdin is not None
         assert child.stdout is not None
-        self._stdout = child.stdout.fileno()
-        for pipe, on_data in ((child.stdout, self._on_stdout), (child.stderr, self._on_stderr)):
+        assert child.stderr is not None
+        stdout = PipeEnd(loop, child.stdout)
+        self._stdout = stdout.fileno()
+        for end, on_data in (
+            (stdout, self._on_stdout),
+            (PipeEnd(loop, child.stderr), self._on_stderr),
+        ):
             ended = loop.create_future()
-            transport, _ = await loop.connect_read_pipe(partial(_Pump, on_data, ended), pipe)
+            transport, _ = await loop.connect_read_pipe(partial(_Pump, on_data, ended), end)
             limit_reads(transport)
             self._readers.append(transport)
             self._pipes_ended.append(ended)
         self._stdin, self._stdin_state = await loop.connect_write_pipe(
-            partial(_Stdin, self._on_room), child.stdin
+            partial(_Stdin, self._on_room), PipeEnd(loop, child.stdin)
         )
         self._stdin.set_write_buffer_limits(high=STDIN_LIMIT)
         if self._on_stdout_end is not None:
@@ -210,8 +217,8 @@ class Process:
 
     def _set_reading(self) -> None:
         """Have stdout read by its transport, at intervals, or not at all."""
-        if not self._readers:
-            return
+        if not self._readers or self._readers[0].is_closing():
+            return  # After the end of stdout its descriptor may belong to another file.
         is_polled = self._at_intervals and not self._read_paused
         if is_polled is not self._is_polled:
             self._is_polled = is_polled
