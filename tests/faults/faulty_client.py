@@ -20,6 +20,7 @@ from typing import Any
 
 import websockets
 
+from fairlead.store.tables.intents import KEPT
 from fairlead.transcript.state.changes import apply
 from tests.faults.views import View, view_of_state
 
@@ -215,9 +216,10 @@ class FaultyClient:
                 self.counts["sent again" if n in self._sent else "sent"] += 1
                 self._sent.add(n)
                 await self._say(type="intent", n=n, intent=self._open[n])
-            if self._done and self.rng.random() < self.fault_rates.repeats:
+            known = tuple(n for n in self._done if n > self._n - KEPT)
+            if known and self.rng.random() < self.fault_rates.repeats:
                 # As if its result had been lost: the same must come again, and nothing be done.
-                n = self.rng.choice(tuple(self._done))
+                n = self.rng.choice(known)
                 await self._say(type="intent", n=n, intent=self._done[n])
         elif kind in ("snapshot", "changes") and document == self.session:
             await self._follow(message)
