@@ -98,6 +98,23 @@ async def test_N24_a_session_moves_with_its_log_its_results_and_its_uncommitted_
     assert "receive_session" in [each.action for each in await target.service.store.audit(session)]
 
 
+async def test_N27_a_gateway_that_completes_a_move_gets_the_answer_of_the_first(
+    team: Fleet,
+) -> None:
+    source, target = team.nodes
+    gate = team.gateways[0]
+    client, session = await session_on_source(team)
+    _, move = await begun(gate, client, session, target.id)
+    arrivals = target.node.arrivals
+    await gate.until(lambda: row(source, session).moved is not None)
+    both = await asyncio.gather(
+        *(arrivals.activate(move["id"], session, 1) for _ in range(2)), ended(gate, move["id"])
+    )
+    assert both[2]["state"] == "done", both
+    assert [answer["resume"] for answer in both] == [True, True, True]
+    assert (await arrivals.activate(move["id"], session, 1))["resume"]
+
+
 async def test_N24_the_former_machine_shows_the_session_as_moved_and_starts_nothing(
     team: Fleet,
 ) -> None:

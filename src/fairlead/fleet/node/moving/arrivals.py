@@ -22,6 +22,7 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,9 @@ OUTCOMES_MOST = 100_000
 KEPT_S = 24 * 3_600.0
 """How long a session that is ready waits for the word of a gateway."""
 
+ANSWERS_KEPT = 16
+"""Moves whose answer is kept: a gateway that completes a move asks within a minute."""
+
 KEPT_OPTIONS = ("model", "effort", "max_turns", "max_budget_usd", "disallowed_tools")
 """Options of a session that are not about its former machine, and give it no permission."""
 
@@ -102,6 +106,8 @@ class Arrivals:
         self._arrived: dict[str, Arrived] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._activating = asyncio.Lock()
+        self._activations: dict[str, asyncio.Task[dict[str, Any]]] = {}
+        """By move: a second gateway that completes a move gets the answer that the first one got."""
 
     async def start(self) -> None:
         """Delete what an earlier process received in part, and keep what was ready."""
@@ -114,10 +120,11 @@ class Arrivals:
 
     async def close(self) -> None:
         """Stop unpacking; the next start deletes what is not ready."""
-        for task in self._tasks.values():
+        tasks = (*self._tasks.values(), *self._activations.values())
+        for task in tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks.values())
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def run(self) -> None:
         """Delete the sessions that no gateway wants any more."""
@@ -163,11 +170,27 @@ class Arrivals:
 
     async def activate(self, move: str, session: str, generation: int) -> dict[str, Any]:
         """Take a session over: from now on it belongs to this machine."""
+        task = self._activations.get(move)
+        if task is None:
+            if len(self._activations) >= ANSWERS_KEPT:
+                del self._activations[next(iter(self._activations))]
+            task = asyncio.create_task(self._activate(move, session, generation))
+            self._activations[move] = task
+            task.add_done_callback(partial(self._activated, move))
+        return await asyncio.shield(task)
+
+    def _activated(self, move: str, task: asyncio.Task[dict[str, Any]]) -> None:
+        if task.cancelled() or task.exception() is not None:
+            self._activations.pop(move, None)  # A later attempt may succeed.
+
+    async def _activate(self, move: str, session: str, generation: int) -> dict[str, Any]:
         async with self._activating:
             arrived = self._arrived.get(move)
             known = self._sessions.rows.get(session)
             if arrived is None and known is not None and known.generation >= generation > 0:
-                return {"session": session, "cwd": known.cwd, "resume": False}
+                live = self._sessions.loaded(session)  # An earlier process activated it.
+                is_resumed = live is not None and live.live
+                return {"session": session, "cwd": known.cwd, "resume": is_resumed}
             if arrived is None:
                 raise Refusal("not_found", "This machine does not have the session of this move.")
             if arrived.state != "ready" or arrived.row is None:
