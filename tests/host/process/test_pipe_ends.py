@@ -70,7 +70,7 @@ def test_C52_no_descriptor_of_another_thread_is_closed(loop: str) -> None:
 
 
 async def test_C52_no_file_object_shares_a_pipe_with_a_transport(tmp_path: Path) -> None:
-    process = Process(on_stdout=len)
+    process = Process(on_stdout=lambda _: None)
     await process.start(("/bin/cat",), cwd=str(tmp_path), env={}, mark=os.urandom(8).hex())
     files = [file for file in gc.get_objects() if isinstance(file, io.FileIO) and not file.closed]
     pipes = [file for file in files if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)]

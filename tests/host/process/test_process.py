@@ -106,7 +106,7 @@ async def test_the_end_of_output_that_is_read_at_intervals_is_found(tmp_path: Pa
 
 async def test_C52_a_closed_stdout_is_not_read_at_intervals(tmp_path: Path) -> None:
     ended = asyncio.Event()
-    process = Process(on_stdout=len, on_stdout_end=ended.set)
+    process = Process(on_stdout=lambda _: None, on_stdout_end=ended.set)
     program = "import os, sys; os.close(1); sys.stdin.read()"
     argv = (sys.executable, "-c", program)
     await process.start(argv, cwd=str(tmp_path), env=ENV, mark=os.urandom(8).hex())
@@ -140,6 +140,17 @@ async def test_C18_a_program_that_ignores_sigterm_is_killed(child: Child, tmp_pa
     process = await child.run(deaf, tmp_path)
     await child.says(b"ready")
     assert await process.close(QUICK) == -9
+
+
+async def test_C18_an_end_that_a_busy_loop_has_not_noticed_is_no_failure(
+    child: Child, tmp_path: Path
+) -> None:
+    process = await child.run("import sys; print('ready', flush=True); sys.stdin.read()", tmp_path)
+    await child.says(b"ready")
+    os.kill(process.pid or 0, 9)
+    # That it blocks the event loop is the test.
+    os.waitid(os.P_PID, process.pid or 0, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222
+    assert await process.close(Graces(after_eof=0, after_term=0, after_kill=0)) == -9
 
 
 async def test_C18_a_stopped_program_hears_sigterm(child: Child, tmp_path: Path) -> None:

@@ -305,7 +305,9 @@ class Process:
             done, _ = await asyncio.wait([self.exited], timeout=grace)
             if done:
                 return self.exited.result()
-        raise ProcessError(f"process {self.pid} did not end, not even by SIGKILL")
+        if self._child is not None and self._child.poll() is None:
+            raise ProcessError(f"process {self.pid} did not end, not even by SIGKILL")
+        return await self.exited  # It has ended, but the event loop was too busy to notice.
 
     def _signal_group(self, number: signal.Signals) -> None:
         if self.pid is not None:
