@@ -62,6 +62,16 @@ DIFFERENCES = (
         path="request_id",
         reason="The model of the recording sent no request id with an error.",
     ),
+    *(
+        Difference(
+            scenario="eof_bash",
+            versions=(NEW,),
+            line=f"system/{subtype}",
+            reason="The real CLI may announce `sleep 3` as a task or not: both take three seconds. It "
+            "did in `agent_front`, 0.03 s before the result, and not here. The emulator always does.",
+        )
+        for subtype in ("task_started", "task_notification")
+    ),
     Difference(
         scenario="sig_term_bash",
         versions=(NEW,),
