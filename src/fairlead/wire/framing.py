@@ -9,6 +9,7 @@ Above: `decode`. Below: the code that reads the pipe.
 from __future__ import annotations
 
 from io import BytesIO
+from operator import itemgetter
 
 import msgspec
 
@@ -28,6 +29,7 @@ OVERSIZED_HEAD_BYTES = 1024
 
 
 _LINE_END = ord("\n")
+_without_end = itemgetter(slice(None, -1))
 
 
 class Oversized(msgspec.Struct, frozen=True):
@@ -70,7 +72,7 @@ class LineSplitter:
         rest = whole.readlines()
         tail = rest.pop() if data[-1] != _LINE_END else b""
         if len(data) <= self._limit:
-            lines += [line[:-1] for line in rest]
+            lines += map(_without_end, rest)
         else:
             limit = self._limit + 1
             lines += [
