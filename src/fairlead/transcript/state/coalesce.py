@@ -8,7 +8,7 @@ the row's own life (added, removed, the whole section replaced) parts them. Pure
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeAlias
 
 from fairlead.transcript.state.changes import Append, Change, Remove, Replace, Set, units
 
@@ -18,23 +18,18 @@ __all__ = ["coalesce"]
 class _Text:
     """An append that is still growing."""
 
-    __slots__ = ("end", "first", "pieces")
+    __slots__ = ("end", "field", "first", "pieces")
 
     def __init__(self, first: Append) -> None:
         self.first = first
+        self.field = first.field
         self.pieces = [first.text]
         self.end = first.offset + units(first.text)
 
-    def take(self, change: Append) -> bool:
-        """Append this change, if it begins where the text ends."""
-        if change.field != self.first.field or change.offset != self.end:
-            return False
-        self.pieces.append(change.text)
-        self.end += units(change.text)
-        return True
-
     def whole(self) -> Append:
         first = self.first
+        if len(self.pieces) == 1:
+            return first
         return Append(first.to, first.id, first.field, first.offset, "".join(self.pieces))
 
 
@@ -48,62 +43,54 @@ class _Fields:
         self.late = False
         """Whether its fields were merged into a later change."""
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        return self.change.fields
 
-    def whole(self) -> Set:
-        return self.change
+_Open: TypeAlias = _Text | _Fields
 
 
 def coalesce(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The same changes, with those of one row's text or fields merged."""
-    out: list[Change | _Text | _Fields] = []
-    open_rows: dict[tuple[str, str | None], _Text | _Fields] = {}
+    out: list[Change | _Open] = []
+    open_rows: dict[tuple[str, str | None], _Open] = {}
     for change in changes:
-        kind = type(change)
-        if kind is Append:
-            _take_append(out, open_rows, change)  # type: ignore[arg-type]
-        elif kind is Set:
-            _take_set(out, open_rows, change)  # type: ignore[arg-type]
+        if isinstance(change, Append):
+            row: tuple[str, str | None] = (change.to, change.id)
+            text = open_rows.get(row)
+            if type(text) is _Text and text.end == change.offset and text.field == change.field:
+                text.pieces.append(change.text)
+                text.end += units(change.text)
+            else:
+                open_rows[row] = text = _Text(change)
+                out.append(text)
+        elif isinstance(change, Set):
+            _take_set(out, open_rows, change)
         else:
-            if kind is Replace:
+            if isinstance(change, Replace):
                 for row in [row for row in open_rows if row[0] == change.to]:
                     del open_rows[row]
             elif isinstance(change, Remove):
                 open_rows.pop((change.to, change.id), None)
             out.append(change)
     return tuple(
-        change.whole() if isinstance(change, _Text | _Fields) else change
-        for change in out
-        if not (isinstance(change, _Fields) and change.late)
+        [_whole(change) for change in out if type(change) is not _Fields or not change.late]
     )
 
 
-def _take_append(
-    out: list[Change | _Text | _Fields],
-    open_rows: dict[tuple[str, str | None], _Text | _Fields],
-    change: Append,
-) -> None:
-    row = (change.to, change.id)
-    text = open_rows.get(row)
-    if isinstance(text, _Text) and text.take(change):
-        return
-    text = open_rows[row] = _Text(change)
-    out.append(text)
+def _whole(change: Change | _Open) -> Change:
+    if type(change) is _Text:
+        return change.whole()
+    return change.change if type(change) is _Fields else change  # type: ignore[return-value]
 
 
 def _take_set(
-    out: list[Change | _Text | _Fields],
-    open_rows: dict[tuple[str, str | None], _Text | _Fields],
-    change: Set,
+    out: list[Change | _Open], open_rows: dict[tuple[str, str | None], _Open], change: Set
 ) -> None:
     """The last set of a row takes the others along: a status says what is, not what was."""
     row = (change.to, change.id)
     fields = open_rows.get(row)
-    if isinstance(fields, _Fields):
+    if type(fields) is _Fields:
         fields.late = True
-        fields = _Fields(Set(change.to, change.id, {**fields.fields, **change.fields}))
+        earlier = fields.change.fields
+        fields = _Fields(Set(change.to, change.id, {**earlier, **change.fields}))
     else:
         fields = _Fields(change)
     open_rows[row] = fields
