@@ -97,8 +97,11 @@ class Session(Client):
         return self._transcript.ledger.cost_usd if self._transcript is not None else 0.0
 
     def _fold(self, fed: list[Fed], at: float, line: bytes | None = None) -> None:
-        changes = self.transcript.feed_all([(value, at) for value in fed])
-        self._change_readers.push(changes, CHANGE_BYTES * len(changes))
+        if self._change_readers:
+            changes = self.transcript.feed_all([(value, at) for value in fed])
+            self._change_readers.push(changes, CHANGE_BYTES * len(changes))
+        else:
+            self.transcript.take(fed, at)
         from fairlead.transcript.state.facts import ProcessExited
 
         if fed and isinstance(fed[-1], ProcessExited):

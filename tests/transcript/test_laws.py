@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fairlead.transcript import Transcript, apply
 from fairlead.transcript.reduce import FROM_CLI, Fed, step
 from fairlead.transcript.reducers.status import STATES
+from fairlead.transcript.state.changes import Append
 from fairlead.transcript.state.facts import ProcessExited
 from fairlead.transcript.state.fold import Fold
 from fairlead.transcript.state.model import FINAL_TOOL_STATES
@@ -27,7 +28,7 @@ from fairlead.wire.inputs import Request
 from fairlead.wire.json_text import write
 from tests.matrix import examples
 from tests.transcript.recordings import all_streams, fold, plain, stream
-from tests.transcript.story import Story, block_start, delta, init, message_start
+from tests.transcript.story import Story, block_start, calls, delta, init, message_start
 from tests.wire.strategies import almost_messages, damaged_recordings, json_values
 
 LAW = settings(max_examples=examples(60), deadline=None)
@@ -93,6 +94,50 @@ def test_T11_changes_lead_to_the_last_snapshot_though_lines_came_in_any_order(
     for fed, at in timeline:
         snapshot = apply(snapshot, through_json(transcript.feed(fed, at)))
     assert snapshot == plain(transcript)
+
+
+@LAW
+@given(names, st.lists(st.tuples(st.integers(1, 40), st.booleans()), max_size=30))
+def test_T11_the_state_depends_neither_on_batches_nor_on_whether_changes_are_made(
+    name: str, batches: list[tuple[int, bool]]
+) -> None:
+    timeline = stream(name)
+    transcript, one_by_one = Transcript(), Transcript()
+    place = 0
+    for size, observed in [*batches, (len(timeline) or 1, True)]:
+        batch = [(fed, timeline[place][1]) for fed, _ in timeline[place : place + size]]
+        place += size
+        for fed, at in batch:
+            one_by_one.feed(fed, at)
+        if observed:
+            before = plain(transcript)
+            assert apply(before, through_json(transcript.feed_all(batch))) == plain(transcript)
+        elif batch:
+            transcript.take([fed for fed, _ in batch], batch[0][1])
+    assert write(plain(transcript)) == write(plain(one_by_one))
+
+
+def test_T11_a_text_that_grew_unobserved_continues_at_its_end() -> None:
+    story = Story().cli(init(), message_start(), block_start(), delta("one 🙂 "))
+    story.transcript.take([decode_object(delta("two ")), decode_object(delta("three "))], story.at)
+    (change,) = story.transcript.feed(decode_object(delta("four")), story.at)
+    assert isinstance(change, Append)
+    assert change.offset == len("one 🙂 two three ") + 1
+    assert story.item("msg-1/0").text == "one 🙂 two three four"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(1, True), (0, 0.0), ([1], [True]), ({"a": 1}, {"a": 1.0})]
+)
+def test_T11_values_that_differ_only_in_json_are_a_change(old: Any, new: Any) -> None:
+    story = Story().cli(calls(input=old))
+    fold = story.transcript._fold
+    changes: list[Any] = []
+    fold.changes = changes
+    fold.set("items", "tool-1", input=new)
+    fold.set("items", "tool-1", input=new)
+    assert [write(change.fields) for change in changes] == [write({"input": new})]
+    assert write(story.tool().input) == write(new)
 
 
 @LAW

@@ -23,10 +23,11 @@ from fairlead.transcript.reducers import (
     queue,
     session,
     status,
-    streaming,
     turns,
     unknown,
 )
+from fairlead.transcript.reducers.status import LAST_EVENT_STEP_S, refresh
+from fairlead.transcript.reducers.streaming import feed_delta, on_stream_event
 from fairlead.transcript.state.changes import Change
 from fairlead.transcript.state.facts import (
     Accounted,
@@ -53,8 +54,10 @@ from fairlead.transcript.state.facts import (
 )
 from fairlead.transcript.state.fold import Fold
 from fairlead.wire import control, events, inputs, system
+from fairlead.wire.events import StreamEvent
+from fairlead.wire.stream import ContentBlockDelta
 
-__all__ = ["FROM_CLI", "FROM_HOST", "Fed", "step", "step_all"]
+__all__ = ["FROM_CLI", "FROM_HOST", "Fed", "step", "step_all", "take_all"]
 
 Fed: TypeAlias = events.Event | system.System | control.Control | inputs.Input | Fact
 """What can be fed: every line of the CLI, every line of the host, and the host's own facts."""
@@ -70,7 +73,7 @@ FROM_CLI: dict[type, _Reducer] = {
     events.Assistant: messages.on_assistant,
     events.User: messages.on_user,
     events.Result: turns.on_result,
-    events.StreamEvent: streaming.on_stream_event,  # `step_all` tries `feed_delta` first
+    StreamEvent: on_stream_event,  # `take_all` tries `feed_delta` first
     events.ToolProgress: pairing.on_tool_progress,
     events.RateLimitEvent: notices.on_rate_limit,
     events.PromptSuggestion: session.on_prompt_suggestion,
@@ -152,8 +155,6 @@ _CONTROL = frozenset(
 """Lines without a uuid: their reducers recognize repetitions by the request id."""
 
 
-_ENDINGS = frozenset({ProcessExited, HostStopping})
-
 _FREQUENT = frozenset({events.ToolProgress, system.ThinkingTokens})
 """Lines that come many times a second and cannot change what the session is doing."""
 
@@ -167,48 +168,63 @@ def step_all(fold: Fold, batch: Iterable[tuple[Fed, float]]) -> list[Change]:
     """Fold values with their times into the state, in order; returns what they changed."""
     changes: list[Change] = []
     fold.changes = changes
-    for fed, at in batch:
-        fold.at = at
-        if type(fed) is not events.StreamEvent:
-            _take(fold, fed)
-        elif streaming.feed_delta(fold, fed) or not streaming.on_stream_event(fold, fed):
-            if at - fold.touched >= status.LAST_EVENT_STEP_S:
-                status.touch(fold)
-        else:
-            fold.memory.heard = True
-            status.refresh(fold, exact=False)
+    try:
+        take_all(fold, batch)
+    finally:
+        fold.changes = None
     return changes
 
 
-def _take(fold: Fold, fed: Fed) -> None:
-    """Fold a value that is not an event of a stream."""
-    kind = type(fed)
+def take_all(fold: Fold, batch: Iterable[tuple[Fed, float]]) -> None:
+    """Fold values with their times into the state, in order."""
+    for fed, at in batch:
+        fold.at = at
+        kind = type(fed)
+        if kind is StreamEvent:
+            event = fed.event  # type: ignore[union-attr]
+            if not (
+                type(event) is ContentBlockDelta and feed_delta(fold, fed, event)  # type: ignore[arg-type]
+            ) and on_stream_event(fold, fed):  # type: ignore[arg-type]
+                fold.memory.heard = True
+                refresh(fold, exact=False)
+            elif at - fold.touched >= LAST_EVENT_STEP_S:
+                fold.touch()
+            continue
+        take = FROM_CLI.get(kind)
+        if take is not None:
+            _take_line(fold, fed, kind, take)
+        else:
+            _take_from_host(fold, fed, kind)
+
+
+def _take_line(fold: Fold, line: Any, kind: type, take: _Reducer) -> None:
+    """Fold a line of the CLI that is not an event of a stream."""
     memory = fold.memory
-    quiet = memory.host_stopping or (kind in _ENDINGS and _is_quiet(fed))
-    take = FROM_CLI.get(kind)
-    if take is None:
-        FROM_HOST[kind](fold, fed)
-    elif _is_new(fold, fed):
+    heard = memory.heard
+    uuid: str | None = getattr(line, "uuid", None)
+    # An echo of a prompt has the uuid of the prompt.
+    if not uuid or uuid not in memory.seen:
+        if uuid:
+            memory.seen.add(uuid)
         if kind not in _CONTROL:
             memory.heard = True
-        take(fold, fed)
-    status.refresh(fold, exact=kind not in _FREQUENT, quiet=quiet)
+        take(fold, line)
+    quiet = memory.host_stopping
+    if kind not in _FREQUENT:
+        refresh(fold, True, quiet)
+    elif not heard:
+        refresh(fold, False, quiet)
+    elif not quiet and fold.at - fold.touched >= LAST_EVENT_STEP_S:
+        fold.touch()
 
 
-def _is_quiet(fed: Fed) -> bool:
-    """Whether the host ends a process, which does not count as activity of the session."""
-    if isinstance(fed, ProcessExited):
-        return fed.expected or fed.host_stopped
-    return isinstance(fed, HostStopping)
-
-
-def _is_new(fold: Fold, message: Any) -> bool:
-    """Whether a line was not handled before. An echo of a prompt has the prompt's own uuid."""
-    uuid: str | None = getattr(message, "uuid", None)
-    if not uuid:
-        return True
-    seen = fold.memory.seen
-    if uuid in seen:
-        return False
-    seen.add(uuid)
-    return True
+def _take_from_host(fold: Fold, fed: Any, kind: type) -> None:
+    """Fold a line of the host or a fact."""
+    # The end of a process that the host asked for is no activity of the session.
+    quiet = fold.memory.host_stopping
+    if kind is ProcessExited:
+        quiet = quiet or fed.expected or fed.host_stopped
+    elif kind is HostStopping:
+        quiet = True
+    FROM_HOST[kind](fold, fed)
+    refresh(fold, True, quiet)

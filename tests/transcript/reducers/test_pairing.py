@@ -48,9 +48,10 @@ def test_T39_the_input_of_a_tool_is_seen_as_it_is_written() -> None:
     assert tool.state == "running"
 
 
-def test_T39_what_is_written_after_the_finished_call_changes_nothing() -> None:
+@pytest.mark.parametrize("streamed", [(), (json_delta('{"comm'),)])
+def test_T39_what_is_written_after_the_finished_call_changes_nothing(streamed: Any) -> None:
     start = tool_use("tool-1", "Bash", {})
-    story = Story().cli(init(), message_start(), block_start(start), json_delta('{"comm'), calls())
+    story = Story().cli(init(), message_start(), block_start(start), *streamed, calls())
     before = story.transcript.snapshot().plain()
     story.cli(json_delta("late"))
     assert [change.to for change in story.changes] in ([], ["status"])
@@ -140,6 +141,14 @@ FORMS = [{"stdout": "x"}, "Error: no", [{"type": "text", "text": "42"}], None]
 @pytest.mark.parametrize("structured", FORMS, ids=["object", "string", "list", "none"])
 def test_T45_the_structured_result_is_kept_whatever_its_form(structured: Any) -> None:
     assert running().cli(gives(tool_use_result=structured)).tool().structured == structured
+
+
+def test_T45_a_long_text_that_the_structured_result_repeats_is_kept_once() -> None:
+    text = "".join(["line of output\n"] * 100)
+    structured = {"stdout": text, "stderr": "", "file": {"content": "other"}}
+    tool = running().cli(gives(text, tool_use_result=structured)).tool()
+    assert tool.structured == structured
+    assert tool.structured["stdout"] is tool.result
 
 
 def test_T45_pictures_in_a_result_are_kept_apart() -> None:

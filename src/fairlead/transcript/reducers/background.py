@@ -177,29 +177,35 @@ def on_list(fold: Fold, message: BackgroundTasksChanged) -> None:
 
 def take_tool_result(fold: Fold, item: ToolItem) -> None:
     """A result may be the only report that a task continues or has ended."""
-    structured = plain.mapping(item.structured)
-    agent = plain.text(structured.get("agentId"))
-    shell = plain.text(structured.get("backgroundTaskId"))
-    if shell or (agent and structured.get("isAsync") is True):
-        task_id = shell or agent
-        if fold.get("background", task_id) is None:
-            _ensure(fold, task_id)
-            fold.set(
-                "background",
-                task_id,
-                type="shell" if shell else "agent",
-                tool=item.id,
-                description=plain.text(plain.field_of(item.input, "description")),
-                agent=plain.text(plain.field_of(item.input, "subagent_type")) or None,
-                output_file=plain.text(structured.get("outputFile")) or None,
-            )
-        fold.set("background", task_id, backgrounded=True)
-        _link(fold, item, task_id, True)
-        return
-    for task_id in fold.ids("background"):
+    structured = item.structured
+    if isinstance(structured, dict):
+        agent = plain.text(structured.get("agentId"))
+        shell = plain.text(structured.get("backgroundTaskId"))
+        if shell or (agent and structured.get("isAsync") is True):
+            _take_started(fold, item, agent, shell)
+            return
+    for task_id in tuple(fold.document.order["background"]):
         task = fold.get("background", task_id)
         if task.tool == item.id and not task.backgrounded and task.state in _LIVE:
             _take_state(fold, task_id, "completed" if item.state == "done" else "failed")
+
+
+def _take_started(fold: Fold, item: ToolItem, agent: str, shell: str) -> None:
+    """The call continues as a task in the background."""
+    task_id = shell or agent
+    if fold.get("background", task_id) is None:
+        _ensure(fold, task_id)
+        fold.set(
+            "background",
+            task_id,
+            type="shell" if shell else "agent",
+            tool=item.id,
+            description=plain.text(plain.field_of(item.input, "description")),
+            agent=plain.text(plain.field_of(item.input, "subagent_type")) or None,
+            output_file=plain.text(item.structured.get("outputFile")) or None,
+        )
+    fold.set("background", task_id, backgrounded=True)
+    _link(fold, item, task_id, True)
 
 
 def lose_all(fold: Fold) -> None:

@@ -68,16 +68,14 @@ def _rows(table: str) -> Iterator[tuple[str, str]]:
 
 def take_usage(fold: Fold, model: str | None, usage: Usage) -> None:
     """The model's last message says how much it was given."""
-    used = sum(
-        count or 0
-        for count in (
-            usage.input_tokens,
-            usage.cache_read_input_tokens,
-            usage.cache_creation_input_tokens,
-        )
+    used = (
+        (usage.input_tokens or 0)
+        + (usage.cache_read_input_tokens or 0)
+        + (usage.cache_creation_input_tokens or 0)
     )
-    if used > 0 and _known(fold).get("used") != used:
-        categories = _known(fold).get("categories") or []
+    known = _known(fold)
+    if used > 0 and known.get("used") != used:
+        categories = known.get("categories") or []
         _put(fold, used, _window(fold, model), None, categories, "usage")
 
 

@@ -7,6 +7,7 @@ be withdrawn by it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fairlead.transcript.reducers import (
@@ -51,42 +52,41 @@ INTERRUPTED = "[Request interrupted by user"
 
 def on_assistant(fold: Fold, message: Assistant) -> None:
     """A finished block of the model's message."""
-    _withdraw(fold, message.supersedes or ())
-    fold.memory.just_compacted = False
-    main = message.parent_tool_use_id is None
-    synthetic = message.message.model == commands.SYNTHETIC
+    memory = fold.memory
+    source, said = message.parent_tool_use_id, message.message
+    if message.supersedes:
+        _withdraw(fold, message.supersedes)
+    memory.just_compacted = False
+    main = source is None
+    synthetic = said.model == commands.SYNTHETIC
     if main:
         open_turn(fold)
         notices.end_retry(fold)
     if not synthetic:
-        streaming.take_over(fold, message.parent_tool_use_id, message.message.id)
-    if main and not synthetic:
-        queue.start_folded(fold)
-        if message.message.usage is not None:
-            context.take_usage(fold, message.message.model, message.message.usage)
+        streaming.take_over(fold, source, said.id)
+        if main:
+            queue.start_folded(fold)
+            if said.usage is not None:
+                context.take_usage(fold, said.model, said.usage)
     made = _special(fold, message) if main else None
     if made is None:
-        made = tuple(
-            item for block in message.message.content if (item := _take(fold, message, block))
-        )
+        made = tuple([item for block in said.content if (item := _take(fold, message, block))])
     if message.uuid:
-        fold.memory.made[message.uuid] = made
+        memory.made[message.uuid] = made
 
 
 def on_user(fold: Fold, message: User) -> None:
     """A line in the user's name."""
     content = message.message.content
-    results = (
-        [block for block in content if isinstance(block, ToolResultBlock)]
-        if isinstance(content, tuple)
-        else []
-    )
-    if results:
-        made = tuple(pairing.take_result(fold, result, message) for result in results)
-        if message.parent_tool_use_id is None:
-            fold.memory.foldable = queue.foldable(fold)
-    else:
+    made: tuple[str, ...] = ()
+    if isinstance(content, tuple):
+        for block in content:
+            if isinstance(block, ToolResultBlock):
+                made += (pairing.take_result(fold, block, message),)
+    if not made:
         made = _take_words(fold, message)
+    elif message.parent_tool_use_id is None:
+        fold.memory.foldable = queue.foldable(fold)
     if message.uuid and made:
         fold.memory.made[message.uuid] = made
 
@@ -136,29 +136,26 @@ def _special(fold: Fold, message: Assistant) -> tuple[str, ...] | None:
 
 def _take(fold: Fold, message: Assistant, block: Any) -> str | None:
     """One block of a line; gives the id of its item."""
-    source, message_id = message.parent_tool_use_id, message.message.id
-    parent = fold.parent_of(source)
-    if isinstance(block, TextBlock):
-        if not block.text:
-            return None
-        if source is None:
-            fold.memory.turn_has_words = True
-        fields = {
-            "model": message.message.model,
-            "aborted": message.aborted is True,
-            "citations": block.citations,
-        }
-        return streaming.finish_text(fold, source, message_id, block.text, fields)
-    if isinstance(block, ThinkingBlock | RedactedThinkingBlock):
-        return _take_thinking(fold, message, block)
-    if isinstance(block, ToolUseBlock | ServerToolUseBlock):
-        meta = next(
-            (row for row in plain.rows(message.tool_use_meta) if row.get("id") == block.id), None
-        )
-        return pairing.take_call(fold, block, parent, message_id, meta)
+    take = _BLOCKS.get(type(block))
+    if take is not None:
+        return take(fold, message, block)
     if isinstance(block, ServerToolResultBlock):
         return pairing.finish_api_tool(fold, block.tool_use_id, block.content)
-    return _show_unknown(fold, block, parent)
+    return _show_unknown(fold, block, fold.parent_of(message.parent_tool_use_id))
+
+
+def _take_text(fold: Fold, message: Assistant, block: TextBlock) -> str | None:
+    if not block.text:
+        return None
+    source = message.parent_tool_use_id
+    if source is None:
+        fold.memory.turn_has_words = True
+    fields = {
+        "model": message.message.model,
+        "aborted": message.aborted is True,
+        "citations": block.citations,
+    }
+    return streaming.finish_text(fold, source, message.message.id, block.text, fields)
 
 
 def _take_thinking(
@@ -166,16 +163,35 @@ def _take_thinking(
 ) -> str | None:
     redacted = isinstance(block, RedactedThinkingBlock)
     text = "" if isinstance(block, RedactedThinkingBlock) else block.thinking
+    if not text and not redacted and fold.memory.thinking_tokens is None:
+        return None
     fields = {
         "model": message.message.model,
         "redacted": redacted,
         "duration_ms": message.thinking_duration_ms,
     }
-    if not text and not redacted and fold.memory.thinking_tokens is None:
-        return None
     return streaming.finish_thinking(
         fold, message.parent_tool_use_id, message.message.id, text, fields
     )
+
+
+def _take_call(fold: Fold, message: Assistant, block: ToolUseBlock | ServerToolUseBlock) -> str:
+    meta = None
+    if message.tool_use_meta is not None:
+        rows = plain.rows(message.tool_use_meta)
+        meta = next((row for row in rows if row.get("id") == block.id), None)
+    parent = fold.parent_of(message.parent_tool_use_id)
+    return pairing.take_call(fold, block, parent, message.message.id, meta)
+
+
+_BLOCKS: dict[type, Callable[[Fold, Assistant, Any], str | None]] = {
+    TextBlock: _take_text,
+    ThinkingBlock: _take_thinking,
+    RedactedThinkingBlock: _take_thinking,
+    ToolUseBlock: _take_call,
+    ServerToolUseBlock: _take_call,
+}
+"""How the usual blocks are taken."""
 
 
 def _show_unknown(fold: Fold, block: Any, parent: str | None) -> str:

@@ -34,6 +34,9 @@ __all__ = [
     "withdraw",
 ]
 
+SHARED_CHARACTERS = 200
+"""A text of this length is worth the search for the same text in the structured result."""
+
 
 def draft(
     fold: Fold, start: ToolUseBlock | ServerToolUseBlock, parent: str | None, message_id: str
@@ -71,25 +74,26 @@ def take_call(
     item_id = fold.memory.tools.get(block.id)
     if item_id is None:
         item_id = new_call(fold, block.id, block.name, parent, by=by, message=message_id or None)
-    item = fold.item(item_id)
+    item = fold.document.bare("items", item_id)
     title, server = readable(block.name, meta)
-    fold.set(
-        "items",
-        item_id,
-        name=block.name,
-        title=title,
-        server=server,
-        parent=parent,
-        turn=fold.turn_for(parent),
-        by=by,
-        message=message_id or None,
-    )
+    call: dict[str, Any] = {
+        "name": block.name,
+        "title": title,
+        "server": server,
+        "parent": parent,
+        "turn": fold.turn_for(parent),
+        "by": by,
+        "message": message_id or None,
+    }
+    request: dict[str, Any] = {}
     if not item.complete:
         edited = "asked" in (item.decision or {})
         ran = item.input if edited else block.input
-        fold.set("items", item_id, input=ran, input_text="", complete=True, at=fold.at)
+        request = {"input": ran, "input_text": "", "complete": True, "at": fold.at}
+    start: dict[str, Any] = {}
     if item.state == "awaiting" and not fold.memory.open_pending.get(item_id):
-        fold.set("items", item_id, state="running", started=fold.at)
+        start = {"state": "running", "started": fold.at}
+    fold.set_in_steps("items", item_id, call, request, start)
     return item_id
 
 
@@ -105,25 +109,28 @@ def take_result(fold: Fold, block: ToolResultBlock, message: User) -> str:
         return item.id
     meta = _meta(message.tool_result_meta, block.tool_use_id)
     text, images, _ = split(block.content)
+    structured = message.tool_use_result
+    if isinstance(structured, dict):
+        _share(structured, text)
     pending.supersede(fold, item.id)
-    state = _end_state(fold, item, block, meta, message.tool_use_result)
+    state = _end_state(fold, item, block, meta, structured)
     _end(
         fold,
         item,
         state,
-        decision=_decision(item, meta, message.tool_use_result),
+        decision=_decision(item, meta, structured),
         result=text,
         images=images,
-        structured=message.tool_use_result,
+        structured=structured,
         input_text="",
         complete=True,
     )
-    item = fold.item(item.id)
-    background.take_tool_result(fold, item)
+    ended: ToolItem = fold.document.bare("items", item.id)
+    background.take_tool_result(fold, ended)
     if state == "done":
-        files.take_tool_result(fold, item)
-        tasks.take_tool_result(fold, item)
-    return str(item.id)
+        files.take_tool_result(fold, ended)
+        tasks.take_tool_result(fold, ended)
+    return item.id
 
 
 def finish_api_tool(fold: Fold, tool_use_id: str, content: Any) -> str | None:
@@ -182,11 +189,21 @@ def on_tool_use_summary(fold: Fold, message: ToolUseSummary) -> None:
         fold.set("items", fold.memory.tools[known[-1]], summary=message.summary)
 
 
+def _share(structured: dict[str, Any], text: str) -> None:
+    """Keep a long text once: the CLI writes most results twice, for the model and for hosts."""
+    size = len(text)
+    if size >= SHARED_CHARACTERS:
+        for name, value in structured.items():
+            if type(value) is str and len(value) == size and value == text:
+                structured[name] = text
+
+
 def _end(fold: Fold, item: ToolItem, state: str, **fields: Any) -> None:
+    at = fold.at
     fold.memory.open_tools.pop(item.id, None)
-    began = item.started if item.started is not None else item.at
-    elapsed = round(max(fold.at - began, 0.0), 3)
-    fold.set("items", item.id, **fields, state=state, ended=fold.at, elapsed=elapsed)
+    elapsed = at - (item.at if item.started is None else item.started)
+    elapsed = round(elapsed, 3) if elapsed > 0.0 else 0.0
+    fold.set("items", item.id, **fields, state=state, ended=at, elapsed=elapsed)
 
 
 def _end_state(
@@ -194,12 +211,12 @@ def _end_state(
 ) -> str:
     if item.state == "denied":
         return "denied"
-    verdict = plain.mapping(meta.get("permission_decision")).get("decision")
     if not block.is_error:
-        cut = plain.mapping(structured).get("interrupted") is True
+        cut = isinstance(structured, dict) and structured.get("interrupted") is True
         return "interrupted" if cut else "done"
     if fold.memory.interrupting or _was_interrupted(meta):
         return "interrupted"
+    verdict = plain.mapping(meta.get("permission_decision")).get("decision")
     return "denied" if verdict == "reject" else "failed"
 
 
@@ -214,7 +231,7 @@ def _decision(item: ToolItem, meta: dict[str, Any], structured: Any) -> dict[str
     `userModified` says that a user changed an edit before it ran, perhaps in another program.
     """
     known = item.decision or {}
-    if plain.mapping(structured).get("userModified") is True:
+    if isinstance(structured, dict) and structured.get("userModified") is True:
         known = {**known, "edited": True}
     verdict = plain.mapping(meta.get("permission_decision"))
     if not verdict:
@@ -228,7 +245,11 @@ def _decision(item: ToolItem, meta: dict[str, Any], structured: Any) -> dict[str
 
 
 def _meta(value: Any, tool_use_id: str) -> dict[str, Any]:
-    return next((row for row in plain.rows(value) if row.get("id") == tool_use_id), {})
+    if isinstance(value, list):
+        for row in value:
+            if isinstance(row, dict) and row.get("id") == tool_use_id:
+                return row
+    return {}
 
 
 def _is_real(fold: Fold, item: ToolItem) -> bool:

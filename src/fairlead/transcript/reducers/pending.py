@@ -187,7 +187,8 @@ def on_plan_shown(fold: Fold, fact: PlanShown) -> None:
 
 def supersede(fold: Fold, item_id: str) -> None:
     """The call was settled without an answer to what was asked about it."""
-    for request_id in tuple(fold.memory.open_pending.get(item_id, ())):
+    open_requests = fold.memory.open_pending.get(item_id)
+    for request_id in tuple(open_requests or ()):
         _settle(fold, fold.get("pending", request_id), "superseded", None)
 
 

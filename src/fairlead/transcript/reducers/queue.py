@@ -118,6 +118,8 @@ def start_clear(fold: Fold, uuid: str | None) -> None:
 
 def start_folded(fold: Fold) -> None:
     """Prompts sent while a tool ran were given to the model with its result (CLI-518)."""
+    if not fold.memory.foldable:
+        return
     for prompt in tuple(fold.memory.foldable):
         if prompt in fold.memory.waiting:
             start(fold, prompt)

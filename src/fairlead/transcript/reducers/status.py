@@ -22,7 +22,6 @@ __all__ = [
     "on_status",
     "on_thinking_tokens",
     "refresh",
-    "touch",
 ]
 
 STATES = (
@@ -59,30 +58,26 @@ def refresh(fold: Fold, exact: bool = True, quiet: bool = False) -> None:
     old = document.parts["status"]
     background = _background(fold) if document.rows["background"] else 0
     waiting = len(memory.waiting)
+    at = fold.at
     if (
         state == old.state
         and tool == old.tool
         and waiting == old.waiting
         and background == old.background
     ):
-        if not quiet and (exact or fold.at - fold.touched >= LAST_EVENT_STEP_S):
+        if not quiet and (exact or at - fold.touched >= LAST_EVENT_STEP_S):
             fold.touch()
         return
-    fold.touched = fold.at
+    fold.touched = at
     fold.put(
         "status",
         state=state,
-        since=old.since if state == old.state else fold.at,
-        last_event=old.last_event if quiet else fold.at,
+        since=old.since if state == old.state else at,
+        last_event=old.last_event if quiet else at,
         tool=tool,
         background=background,
         waiting=waiting,
     )
-
-
-def touch(fold: Fold) -> None:
-    """An event that changed only the time of the last event."""
-    fold.touch()
 
 
 def on_status(fold: Fold, message: Status) -> None:
@@ -128,11 +123,17 @@ def _derive(fold: Fold) -> tuple[str, str | None]:
         return "compacting", None
     if not memory.heard:
         return "starting", None
-    if memory.turn is not None or _busy_without_turn(fold):
-        return _working(fold)
-    if memory.last_outcome is None:
-        return "ready", None
-    return ("idle" if memory.last_outcome in _CALM else "error"), None
+    if memory.turn is None and not _busy_without_turn(fold):
+        if memory.last_outcome is None:
+            return "ready", None
+        return ("idle" if memory.last_outcome in _CALM else "error"), None
+    if memory.retry is not None:
+        return "retrying", None
+    stream = memory.streams.get(None)
+    if stream is not None and stream.open is not None:
+        return ("thinking" if stream.open == "thinking" else "streaming"), None
+    tool = _running_tool(fold) if memory.open_tools else None
+    return ("thinking" if tool is None else "running_tool"), tool
 
 
 def _busy_without_turn(fold: Fold) -> bool:
@@ -141,17 +142,6 @@ def _busy_without_turn(fold: Fold) -> bool:
         return True
     bare = fold.document.bare
     return any(bare("items", prompt).state == "sent" for prompt in memory.waiting)
-
-
-def _working(fold: Fold) -> tuple[str, str | None]:
-    memory = fold.memory
-    if memory.retry is not None:
-        return "retrying", None
-    stream = memory.streams.get(None)
-    if stream is not None and stream.open is not None:
-        return ("thinking" if stream.open == "thinking" else "streaming"), None
-    tool = _running_tool(fold) if memory.open_tools else None
-    return ("thinking" if tool is None else "running_tool"), tool
 
 
 def _running_tool(fold: Fold) -> str | None:

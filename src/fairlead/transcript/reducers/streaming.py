@@ -12,7 +12,6 @@ from typing import Any
 
 from fairlead.transcript.reducers import notices, pairing
 from fairlead.transcript.reducers.opening import open_turn
-from fairlead.transcript.state.changes import Append, units
 from fairlead.transcript.state.fold import Fold
 from fairlead.transcript.state.memory import Block, Stream
 from fairlead.transcript.state.model import TextItem, ThinkingItem
@@ -32,17 +31,17 @@ from fairlead.wire.stream import (
 
 __all__ = ["drop", "feed_delta", "finish_text", "finish_thinking", "on_stream_event", "take_over"]
 
+_ENDS = frozenset({ContentBlockStop, MessageDelta, MessageStop})
+"""Events after which no block is open."""
 
-def feed_delta(fold: Fold, message: StreamEvent) -> bool:
+
+def feed_delta(fold: Fold, message: StreamEvent, event: ContentBlockDelta) -> bool:
     """The shortest way for more of a text that is already shown; False if it is not that."""
-    event = message.event
-    if type(event) is not ContentBlockDelta:
-        return False
     stream = fold.memory.streams.get(message.parent_tool_use_id)
     if stream is None:
         return False
     block = stream.blocks.get(event.index)
-    if block is None or block.final:
+    if block is None:
         return False
     tail = block.tail
     if tail is None or not tail.open:
@@ -51,38 +50,38 @@ def feed_delta(fold: Fold, message: StreamEvent) -> bool:
     kind = type(delta)
     if kind is TextDelta:
         text = delta.text  # type: ignore[union-attr]
-    elif kind is ThinkingDelta:
-        text = delta.thinking  # type: ignore[union-attr]
     elif kind is InputJsonDelta:
         text = delta.partial_json  # type: ignore[union-attr]
+    elif kind is ThinkingDelta:
+        text = delta.thinking  # type: ignore[union-attr]
     else:
         return False
-    if text:
-        length = tail.length
-        fold.changes.append(Append("items", block.item, tail.field, length, text))  # type: ignore[arg-type]
+    if not text:
+        return True
+    if fold.changes is None:
+        tail.length = None
         tail.pieces.append(text)
-        tail.length = length + (len(text) if text.isascii() else units(text))
+    else:
+        fold.grow("items", block.item, tail, text)  # type: ignore[arg-type]
     return True
 
 
 def on_stream_event(fold: Fold, message: StreamEvent) -> bool:
     """Every other event of a stream; whether it may have changed what the session is doing."""
     event = message.event
-    source = message.parent_tool_use_id
-    if isinstance(event, MessageStart):
-        _begin_message(fold, message, event, source)
+    kind = type(event)
+    if kind is MessageStart:
+        _begin_message(fold, message, event)  # type: ignore[arg-type]
         return True
-    stream = fold.memory.streams.get(source)
+    stream = fold.memory.streams.get(message.parent_tool_use_id)
     if stream is None:
         return False
-    if isinstance(event, ContentBlockStart):
-        _begin_block(fold, stream, event, fold.parent_of(source))
+    if kind is ContentBlockStart:
+        _begin_block(fold, stream, event, message.parent_tool_use_id)  # type: ignore[arg-type]
         return True
-    if isinstance(event, ContentBlockDelta):
-        _grow(fold, stream, event, fold.parent_of(source))
-    elif stream.open is not None and isinstance(
-        event, ContentBlockStop | MessageDelta | MessageStop
-    ):
+    if kind is ContentBlockDelta:
+        _grow(fold, stream, event, message.parent_tool_use_id)  # type: ignore[arg-type]
+    elif stream.open is not None and kind in _ENDS:
         stream.open = None
         return True
     return False
@@ -142,74 +141,81 @@ def finish_thinking(
     return _finish(fold, source, "thinking", message_id, text, {**fields, "tokens": tokens})
 
 
-def _begin_message(
-    fold: Fold, message: StreamEvent, event: MessageStart, parent: str | None
-) -> None:
-    drop(fold, message.parent_tool_use_id)
-    head = event.message
-    if parent is None:
+def _begin_message(fold: Fold, message: StreamEvent, event: MessageStart) -> None:
+    source = message.parent_tool_use_id
+    if source in fold.memory.streams:
+        drop(fold, source)
+    if source is None:
         open_turn(fold)
         notices.end_retry(fold)
-    fold.memory.streams[message.parent_tool_use_id] = Stream(
+    head = event.message
+    fold.memory.streams[source] = Stream(
         head.id if head is not None else "", head.model if head is not None else None
     )
 
 
-def _begin_block(fold: Fold, stream: Stream, event: ContentBlockStart, parent: str | None) -> None:
+def _begin_block(fold: Fold, stream: Stream, event: ContentBlockStart, source: str | None) -> None:
     start = event.content_block
+    kind = _KINDS.get(type(start))
+    if kind is None:
+        return
+    block = Block(kind)
     if isinstance(start, TextBlock):
-        block = Block("text")
-        _say(fold, stream, block, start.text, parent)
+        _say(fold, stream, block, start.text, source)
     elif isinstance(start, ThinkingBlock):
-        block = Block("thinking")
-        _say(fold, stream, block, start.thinking, parent)
-    elif isinstance(start, ToolUseBlock | ServerToolUseBlock) and start.id:
-        block = Block("tool")
-        block.item = pairing.draft(fold, start, parent, stream.message)
+        _say(fold, stream, block, start.thinking, source)
+    elif isinstance(start, (ToolUseBlock, ServerToolUseBlock)):
+        if not start.id:
+            return
+        block.item = pairing.draft(fold, start, fold.parent_of(source), stream.message)
         if block.item is not None:
             block.tail = fold.document.tail("items", block.item, "input_text")
-    else:
-        return
     stream.blocks[event.index] = block
-    stream.open = block.kind
+    stream.open = kind
 
 
-def _grow(fold: Fold, stream: Stream, event: ContentBlockDelta, parent: str | None) -> None:
+_KINDS: dict[type, str] = {
+    TextBlock: "text",
+    ThinkingBlock: "thinking",
+    ToolUseBlock: "tool",
+    ServerToolUseBlock: "tool",
+}
+"""Blocks that are shown while they grow."""
+
+
+def _grow(fold: Fold, stream: Stream, event: ContentBlockDelta, source: str | None) -> None:
     """The first words of a block; what follows takes the short way."""
     block = stream.blocks.get(event.index)
     if block is None or block.final or block.item is not None:
         return
     delta = event.delta
     if isinstance(delta, TextDelta):
-        _say(fold, stream, block, delta.text, parent)
+        _say(fold, stream, block, delta.text, source)
     elif isinstance(delta, ThinkingDelta):
-        _say(fold, stream, block, delta.thinking, parent)
+        _say(fold, stream, block, delta.thinking, source)
 
 
-def _say(fold: Fold, stream: Stream, block: Block, text: str, parent: str | None) -> None:
+def _say(fold: Fold, stream: Stream, block: Block, text: str, source: str | None) -> None:
     """Show a block as soon as it has words: some blocks stay empty and are never finished."""
     if not text or block.kind == "tool":
         return
-    item = _new_item(fold, block.kind, stream.message, parent, {"model": stream.model})
-    fold.append("items", item, "text", text)
-    block.item = item
-    block.tail = fold.document.tail("items", item, "text")
+    parent = fold.parent_of(source)
+    block.item = _new_item(fold, block.kind, stream.message, parent, stream.model)
+    block.tail = fold.append("items", block.item, "text", text)
 
 
 def _finish(
     fold: Fold, source: str | None, kind: str, message_id: str, text: str, fields: dict[str, Any]
 ) -> str:
-    parent = fold.parent_of(source)
     block = _draft_of(fold, source, kind, message_id)
     item = block.item if block is not None else None
     if item is None:
-        item = _new_item(fold, kind, message_id, parent, {})
+        item = _new_item(fold, kind, message_id, fold.parent_of(source), None)
     if block is not None:
         block.final = True
         block.item = item
         block.tail = None
-    fold.write("items", item, "text", text)
-    fold.set("items", item, complete=True, at=fold.at, **fields)
+    fold.finish("items", item, "text", text, {"complete": True, "at": fold.at, **fields})
     return item
 
 
@@ -219,16 +225,16 @@ def _draft_of(fold: Fold, source: str | None, kind: str, message_id: str) -> Blo
     if stream is None or stream.message != message_id:
         return None
     stream.open = None
-    unfinished = [
-        block for block in stream.blocks.values() if block.kind == kind and not block.final
-    ]
-    shown = [block for block in unfinished if block.item is not None]
-    return next(iter(shown or unfinished), None)
+    empty = None
+    for block in stream.blocks.values():
+        if block.kind == kind and not block.final:
+            if block.item is not None:
+                return block
+            empty = empty or block
+    return empty
 
 
-def _new_item(
-    fold: Fold, kind: str, message_id: str, parent: str | None, fields: dict[str, Any]
-) -> str:
+def _new_item(fold: Fold, kind: str, message_id: str, parent: str | None, model: str | None) -> str:
     if message_id:
         count = fold.memory.blocks.get(message_id, 0)
         fold.memory.blocks[message_id] = count + 1
@@ -243,7 +249,7 @@ def _new_item(
             parent=parent,
             at=fold.at,
             message=message_id or None,
-            **fields,
+            model=model,
         )
     )
     return item_id

@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from fairlead.transcript.state.changes import units
 from fairlead.transcript.state.model import Ledger, Session, Status
 from fairlead.transcript.state.packed import Packed
 
@@ -31,8 +30,16 @@ class Tail:
     def __init__(self, field: str, text: str) -> None:
         self.field = field
         self.pieces = [text]
-        self.length = units(text)
         self.open = True
+        self.length: int | None = None
+        """In UTF-16 code units, if it was counted: only changes need it."""
+
+    def text(self) -> str:
+        """The text so far, in one piece from now on."""
+        pieces = self.pieces
+        if len(pieces) > 1:
+            pieces[:] = ["".join(pieces)]
+        return pieces[0]
 
 
 class Document:
@@ -61,21 +68,13 @@ class Document:
 
     def get(self, to: str, row_id: str) -> Any:
         """A row with its texts joined, or None."""
-        if (to, row_id) in self.tails:
+        if self.tails and (to, row_id) in self.tails:
             self._join((to, row_id))
         row = self.rows[to].get(row_id)
         return self._opened(row, row_id) if type(row) is Packed else row
 
     def bare(self, to: str, row_id: str) -> Any:
         """A row that is there, for those who do not look at a text that may be growing."""
-        row = self.rows[to][row_id]
-        return self._opened(row, row_id) if type(row) is Packed else row
-
-    def to_set(self, to: str, row_id: str, fields: dict[str, Any]) -> Any:
-        """A row for comparing these fields; a growing text is joined only if it is among them."""
-        tail = self.tails.get((to, row_id))
-        if tail is not None and tail.field in fields:
-            self._join((to, row_id))
         row = self.rows[to][row_id]
         return self._opened(row, row_id) if type(row) is Packed else row
 
@@ -97,19 +96,20 @@ class Document:
 
     def add(self, to: str, row: Any, before: str | None) -> None:
         """Put a row before another, or at the end."""
-        order = self.order[to]
-        self.rows[to][row.id] = row
+        order, row_id = self.order[to], row.id
+        self.rows[to][row_id] = row
         if before is None:
-            order.append(row.id)
+            order.append(row_id)
         else:
-            order.insert(_place(order, before), row.id)
+            order.insert(_place(order, before), row_id)
 
     def set_row(self, to: str, row_id: str, row: Any, fields: dict[str, Any]) -> None:
-        """Set fields of a row, which is what `to_set` has returned for these or more fields."""
-        key = (to, row_id)
-        tail = self.tails.get(key)
-        if tail is not None and tail.field in fields:
-            self._drop(key)
+        """Set fields of a row, which is what `bare` has returned."""
+        if self.tails:
+            key = (to, row_id)
+            tail = self.tails.get(key)
+            if tail is not None and tail.field in fields:
+                self._drop(key)
         self.rows[to][row_id] = structs.replace(row, **fields)
 
     def tail(self, to: str, row_id: str, field: str) -> Tail:
@@ -117,16 +117,20 @@ class Document:
         key = (to, row_id)
         tail = self.tails.get(key)
         if tail is None or tail.field != field:
-            text = getattr(self.get(to, row_id), field)
-            self._drop(key)
+            text = self.text(to, row_id, field)
+            if tail is not None:
+                self._join(key)
+                self._drop(key)
             tail = self.tails[key] = Tail(field, text)
         return tail
 
-    def close(self, to: str, row_id: str) -> None:
-        """The text of a row will not grow any more."""
-        if (to, row_id) in self.tails:
-            self._join((to, row_id))
-            self._drop((to, row_id))
+    def text(self, to: str, row_id: str, field: str) -> str:
+        """A text of a row, which may be growing."""
+        tail = self.tails.get((to, row_id))
+        if tail is not None and tail.field == field:
+            return tail.text()
+        text: str = getattr(self.bare(to, row_id), field)
+        return text
 
     def remove(self, to: str, row_id: str) -> None:
         """Take a row out."""
@@ -157,9 +161,8 @@ class Document:
         tail = self.tails[key]
         to, row_id = key
         row: Struct = self.rows[to][row_id]
-        if len(tail.pieces) > 1:
-            text = "".join(tail.pieces)
-            tail.pieces[:] = [text]
+        text = tail.text()
+        if getattr(row, tail.field) is not text:
             self.rows[to][row_id] = structs.replace(row, **{tail.field: text})
 
 

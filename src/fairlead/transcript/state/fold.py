@@ -2,7 +2,8 @@
 
 The reducers get a `Fold` and say what happened; they never touch the document themselves, so
 the changes are, by construction, exactly what happened to the state. Setting a field to the
-value it has is no change.
+value it has is no change. The state does not depend on whether changes are recorded: most programs
+only look at the state, and finding out what differs takes longer than writing it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.transcript.state.changes import Add, Append, Change, Remove, Replace, Set, units
-from fairlead.transcript.state.document import Document
+from fairlead.transcript.state.document import Document, Tail
 from fairlead.transcript.state.memory import Memory
 from fairlead.transcript.state.model import Ledger, Session, Status, Turn
 
@@ -28,7 +29,8 @@ class Fold:
     def __init__(self) -> None:
         self.document = Document()
         self.memory = Memory()
-        self.changes: list[Change] = []
+        self.changes: list[Change] | None = None
+        """What the values that are being fed have changed, or None if no caller asked for it."""
         self.at = 0.0
         self.touched = 0.0
         """When the status was last brought up to date."""
@@ -43,7 +45,7 @@ class Fold:
                 for block in stream.blocks.values():
                     if block.item == item and block.tail is not None:
                         block.tail = tail
-        new.changes = []
+        new.changes = None
         new.at = self.at
         new.touched = self.touched
         return new
@@ -90,7 +92,8 @@ class Fold:
     def add(self, to: str, row: Any, before: str | None = None) -> None:
         """Add a row to a list."""
         self.document.add(to, row, before)
-        self.changes.append(Add(to, row, before))
+        if self.changes is not None:
+            self.changes.append(Add(to, row, before))
 
     def show(self, item: Any) -> None:
         """Add an item; prompts that have not started stay behind it."""
@@ -100,55 +103,96 @@ class Fold:
     def set(self, to: str, row_id: str, **fields: Any) -> None:
         """Set fields of a row, as far as they differ."""
         document = self.document
-        row = document.to_set(to, row_id, fields)
+        row = document.bare(to, row_id)
+        if self.changes is not None:
+            self._record_set(to, row_id, row, fields)
+        document.set_row(to, row_id, row, fields)
+
+    def set_in_steps(self, to: str, row_id: str, *steps: dict[str, Any]) -> None:
+        """Set fields of a row that is written once; each step, with its own fields, is a change."""
+        document = self.document
+        row = document.bare(to, row_id)
+        if self.changes is not None:
+            for fields in steps:
+                self._record_set(to, row_id, row, fields)
+        document.set_row(
+            to, row_id, row, {name: fields[name] for fields in steps for name in fields}
+        )
+
+    def _record_set(self, to: str, row_id: str, row: Any, fields: dict[str, Any]) -> None:
+        assert self.changes is not None
         changed = _changed(row, fields)
+        tail = self.document.tails.get((to, row_id))
+        if tail is not None and tail.field in fields:
+            changed.pop(tail.field, None)
+            if tail.text() != fields[tail.field]:
+                changed[tail.field] = fields[tail.field]
         if changed:
-            document.set_row(to, row_id, row, changed)
             self.changes.append(Set(to, row_id, changed))
 
     def put(self, part: str, **fields: Any) -> None:
         """Set fields of a part, as far as they differ."""
         parts = self.document.parts
-        changed = _changed(parts[part], fields)
-        if changed:
-            parts[part] = structs.replace(parts[part], **changed)
-            self.changes.append(Set(part, None, changed))
+        old = parts[part]
+        parts[part] = structs.replace(old, **fields)
+        if self.changes is not None:
+            changed = _changed(old, fields)
+            if changed:
+                self.changes.append(Set(part, None, changed))
 
     def touch(self) -> None:
         """Set the time of the last event to now; that is what most messages do to the status."""
         self.touched = at = self.at
-        status = self.document.parts["status"]
+        parts = self.document.parts
+        status = parts["status"]
         if status.last_event != at:
-            self.document.parts["status"] = structs.replace(status, last_event=at)
-            self.changes.append(Set("status", None, {"last_event": at}))
+            parts["status"] = structs.replace(status, last_event=at)
+            if self.changes is not None:
+                self.changes.append(Set("status", None, {"last_event": at}))
 
-    def append(self, to: str, row_id: str, field: str, text: str) -> None:
-        """Let a text grow."""
+    def append(self, to: str, row_id: str, field: str, text: str) -> Tail:
+        """Let a text grow; returns the text, to which more can be added."""
         tail = self.document.tail(to, row_id, field)
-        self.changes.append(Append(to, row_id, field, tail.length, text))
-        tail.pieces.append(text)
-        tail.length += units(text)
+        self.grow(to, row_id, tail, text)
+        return tail
 
-    def write(self, to: str, row_id: str, field: str, text: str) -> None:
-        """Make a text what it is in the end, with the smallest change."""
-        old = getattr(self.document.get(to, row_id), field)
-        if text.startswith(old):
-            if len(text) > len(old):
-                self.append(to, row_id, field, text[len(old) :])
-            self.document.close(to, row_id)
+    def grow(self, to: str, row_id: str, tail: Tail, text: str) -> None:
+        """Add a piece to a text that grows."""
+        if self.changes is None:
+            tail.length = None
         else:
-            self.set(to, row_id, **{field: text})
+            offset = tail.length
+            if offset is None:
+                offset = units(tail.text())
+            self.changes.append(Append(to, row_id, tail.field, offset, text))
+            tail.length = offset + (len(text) if text.isascii() else units(text))
+        tail.pieces.append(text)
+
+    def finish(self, to: str, row_id: str, field: str, text: str, others: dict[str, Any]) -> None:
+        """Make a growing text what it is in the end, with the smallest change, and set other fields."""
+        document, changes = self.document, self.changes
+        row = document.bare(to, row_id)
+        if changes is not None:
+            old = document.text(to, row_id, field)
+            if not text.startswith(old):
+                changes.append(Set(to, row_id, {field: text}))
+            elif len(text) > len(old):
+                changes.append(Append(to, row_id, field, units(old), text[len(old) :]))
+            self._record_set(to, row_id, row, others)
+        document.set_row(to, row_id, row, {field: text, **others})
 
     def remove(self, to: str, row_id: str) -> None:
         """Take a row out."""
         self.document.remove(to, row_id)
-        self.changes.append(Remove(to, row_id))
+        if self.changes is not None:
+            self.changes.append(Remove(to, row_id))
 
     def replace(self, to: str, rows: tuple[Any, ...]) -> None:
         """Put new rows in the place of a whole list, if they differ."""
         if rows != self.document.all(to):
             self.document.replace(to, rows)
-            self.changes.append(Replace(to, rows))
+            if self.changes is not None:
+                self.changes.append(Replace(to, rows))
 
     # Ids
 
@@ -199,7 +243,8 @@ def _changed(row: Any, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differ(old: Any, new: Any) -> bool:
+    """Whether two values of one type differ in JSON, where 1 is neither true nor 1.0."""
     try:
-        return bool(old != new)
+        return bool(old != new) or repr(old) != repr(new)
     except RecursionError:
         return True
