@@ -70,7 +70,7 @@ class RedactedThinkingBlock(Struct, frozen=True, tag_field="type", tag="redacted
     data: str = ""
 
 
-class ToolUseBlock(Struct, frozen=True, tag_field="type", tag="tool_use"):
+class ToolUseBlock(Struct, frozen=True, tag_field="type", tag="tool_use", gc=False):
     """A call of a tool by the model; the CLI runs it."""
 
     id: str = ""
@@ -168,7 +168,7 @@ class UnknownBlock(
     problem: str = ""
 
 
-class ToolResultBlock(Struct, frozen=True, tag_field="type", tag="tool_result"):
+class ToolResultBlock(Struct, frozen=True, tag_field="type", tag="tool_result", gc=False):
     """The result of a tool."""
 
     tool_use_id: str = ""

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-class ApiMessage(Struct, frozen=True):
+class ApiMessage(Struct, frozen=True, gc=False):
     """A message of the model, or the part of it in one line."""
 
     id: str = ""
@@ -84,7 +84,7 @@ class Assistant(SessionMessage, frozen=True, tag_field="type", tag="assistant"):
         return text_of(self.message.content)
 
 
-class UserMessage(Struct, frozen=True):
+class UserMessage(Struct, frozen=True, gc=False):
     """The message inside a `user` line."""
 
     role: str | None = None

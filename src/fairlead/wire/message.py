@@ -18,8 +18,8 @@ _VALUE_CHARACTERS = 120
 _REPR_CHARACTERS = 400
 
 
-class Message(Struct, frozen=True):
-    """One line of the CLI's stdout."""
+class Message(Struct, frozen=True, gc=False):
+    """One line of the CLI's stdout. It consists of JSON, which has no cycles to collect."""
 
     raw: bytes = field(default=b"", name=f"{NEVER}raw")
     """The exact line, without its line end."""

@@ -79,7 +79,7 @@ Delta: TypeAlias = (
 )
 
 
-class ApiMessageHead(Struct, frozen=True):
+class ApiMessageHead(Struct, frozen=True, gc=False):
     """The fields of a message that are known when it begins."""
 
     id: str = ""
@@ -88,13 +88,13 @@ class ApiMessageHead(Struct, frozen=True):
     usage: Usage | None = None
 
 
-class MessageStart(Struct, frozen=True, tag_field="type", tag="message_start"):
+class MessageStart(Struct, frozen=True, tag_field="type", tag="message_start", gc=False):
     """A message of the model begins."""
 
     message: ApiMessageHead | None = None
 
 
-class ContentBlockStart(Struct, frozen=True, tag_field="type", tag="content_block_start"):
+class ContentBlockStart(Struct, frozen=True, tag_field="type", tag="content_block_start", gc=False):
     """A block begins; it has no content yet, or its beginning."""
 
     index: int = 0
@@ -114,21 +114,21 @@ class ContentBlockStop(Struct, frozen=True, tag_field="type", tag="content_block
     index: int = 0
 
 
-class MessageDeltaFields(Struct, frozen=True):
+class MessageDeltaFields(Struct, frozen=True, gc=False):
     """The fields of a message that are known when it ends."""
 
     stop_reason: str | None = None
     stop_sequence: str | None = None
 
 
-class MessageDelta(Struct, frozen=True, tag_field="type", tag="message_delta"):
+class MessageDelta(Struct, frozen=True, tag_field="type", tag="message_delta", gc=False):
     """The stop reason of the message, and its final token counts."""
 
     delta: MessageDeltaFields | None = None
     usage: Usage | None = None
 
 
-class MessageStop(Struct, frozen=True, tag_field="type", tag="message_stop"):
+class MessageStop(Struct, frozen=True, tag_field="type", tag="message_stop", gc=False):
     """The message is complete."""
 
 

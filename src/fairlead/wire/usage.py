@@ -11,7 +11,7 @@ from msgspec import Struct, field
 __all__ = ["ModelUsage", "Usage"]
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     """Tokens of one message or, in a result, of one turn of the main loop."""
 
     input_tokens: int | None = None

@@ -16,7 +16,7 @@ from msgspec import Struct
 __all__ = ["Add", "Append", "Change", "Remove", "Replace", "Set", "apply", "cut", "units"]
 
 
-class Add(Struct, frozen=True, tag_field="op", tag="add"):
+class Add(Struct, frozen=True, tag_field="op", tag="add", gc=False):
     """Put a row into a list: before the row `before`, or at the end."""
 
     to: str
@@ -24,7 +24,7 @@ class Add(Struct, frozen=True, tag_field="op", tag="add"):
     before: str | None = None
 
 
-class Set(Struct, frozen=True, tag_field="op", tag="set"):
+class Set(Struct, frozen=True, tag_field="op", tag="set", gc=False):
     """Set fields of a row, or, without an `id`, of a section that is a single object."""
 
     to: str
@@ -42,14 +42,14 @@ class Append(Struct, frozen=True, tag_field="op", tag="append", gc=False):
     text: str
 
 
-class Remove(Struct, frozen=True, tag_field="op", tag="remove"):
+class Remove(Struct, frozen=True, tag_field="op", tag="remove", gc=False):
     """Take a row out of a list."""
 
     to: str
     id: str
 
 
-class Replace(Struct, frozen=True, tag_field="op", tag="replace"):
+class Replace(Struct, frozen=True, tag_field="op", tag="replace", gc=False):
     """Put a new value in the place of a whole section."""
 
     to: str

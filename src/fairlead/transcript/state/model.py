@@ -1,7 +1,8 @@
 """The values a transcript consists of: what a person would want to see, a program to ask.
 
 All are frozen; the reducer replaces them. Nested values are plain JSON, so that a change can
-set any field and every value can be written as JSON. docs/transcript.md says what each field
+set any field and every value can be written as JSON. JSON has no cycles, so the garbage collector
+need not look at the rows of a long session. docs/transcript.md says what each field
 means; here is only its shape. Knows nothing of the wire.
 """
 
@@ -37,7 +38,7 @@ FINAL_TOOL_STATES = ("done", "failed", "denied", "interrupted")
 """How a tool call can end; before that it is `awaiting` or `running`."""
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Row(Struct, frozen=True, kw_only=True, gc=False):
     """One entry of a keyed list."""
 
     id: str
@@ -276,7 +277,7 @@ class File(Row, frozen=True, kw_only=True):
     created: bool = False
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class Session(Struct, frozen=True, kw_only=True, gc=False):
     """What is known of the session as a whole."""
 
     id: str | None = None
@@ -307,7 +308,7 @@ class Session(Struct, frozen=True, kw_only=True):
     suggestion: str | None = None
 
 
-class Ledger(Struct, frozen=True, kw_only=True):
+class Ledger(Struct, frozen=True, kw_only=True, gc=False):
     """Money, tokens and lines, summed over everything the transcript has seen."""
 
     cost_usd: float = 0.0
@@ -322,7 +323,7 @@ class Ledger(Struct, frozen=True, kw_only=True):
     """How long all turns took together, as the CLI reports it for each."""
 
 
-class Status(Struct, frozen=True, kw_only=True):
+class Status(Struct, frozen=True, kw_only=True, gc=False):
     """What the session is doing right now."""
 
     state: str = "starting"
