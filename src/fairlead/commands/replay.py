@@ -46,9 +46,10 @@ def fold(text: bytes, name: str) -> Transcript:
             raise UsageError(f"{name}:{number} is not JSON: {problem}") from None
         if not isinstance(entry, dict) or "dir" not in entry:
             raise UsageError(f"{name}:{number} is not a line of a recording")
-        fed = recorded(entry)
-        if fed is not None:
-            transcript.feed(*fed)
+        event = recorded(entry)
+        if event is not None:
+            fed, at = event
+            transcript.take((fed,), at)
     return transcript
 
 

@@ -75,4 +75,4 @@ class Loaded:
             self.seq = event.seq
             fed = fed_by(event)
             if fed is not None:
-                self.transcript.feed(fed, event.at)
+                self.transcript.take((fed,), event.at)

@@ -57,7 +57,7 @@ def fold(records: list[dict[str, Any]], subagents: list[Subagent]) -> Transcript
     """The transcript of the records of a session and its subagents."""
     transcript = Transcript()
     for fed, at in history(records, subagents):
-        transcript.feed(fed, at)
+        transcript.take((fed,), at)
     return transcript
 
 
