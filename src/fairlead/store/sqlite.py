@@ -90,15 +90,17 @@ class SqliteStore:
             self.folder, connect=connect, migrations=migrations, full=survive_power_loss
         )
         self._events = event_table.EventWriter()
+        self._intents = intents.IntentWriter()
         self._writer = Writer(
             self._database,
             self._pace,
             self._announce,
-            undone=self._events.forget,
+            undone=self._undone,
             flush=self._events.flush,
         )
-        self._appends: list[Job[int]] = []
-        """Appends of this turn of the event loop."""
+        self._jobs: list[Job[Any]] = []
+        """The writes of this turn of the event loop, in order. They are handed over together, so that
+        they share a commit, and the thread is woken once."""
         self._readers = Readers(self._database.open_reader)
         self._searchers = Readers(self._database.open_reader, SEARCHERS)
         self._listeners: list[Callable[[StoreState], None]] = []
@@ -122,7 +124,7 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Store what was already submitted, then close everything."""
-        self._submit_appends()
+        self._hand_over()
         # Readers first: the last to close must be one that can write, or the write-ahead log stays.
         await self._searchers.close()
         await self._readers.close()
@@ -190,9 +192,7 @@ class SqliteStore:
         `StoreUnavailable`, and then nothing was stored.
         """
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        job = self._append(session, tuple(events), partial(settle, future), intent, audit)
-        self._submit_appends()
-        self._writer.submit_jobs([job])
+        self._submit(self._append(session, tuple(events), partial(settle, future), intent, audit))
         return await future
 
     def append_soon(
@@ -210,10 +210,7 @@ class SqliteStore:
         Appends of all sessions that share a commit are reported in one turn of the loop. An urgent
         one does not wait until others share its commit.
         """
-        self._writer.check_open()
-        if not self._appends:
-            asyncio.get_running_loop().call_soon(self._submit_appends)
-        self._appends.append(self._append(session, events, done, intent, audit, urgent=urgent))
+        self._submit(self._append(session, events, done, intent, audit, urgent=urgent))
 
     async def read(self, session: str, after: int, limit: int) -> list[Event]:
         """The events that follow a number, in order."""
@@ -259,7 +256,7 @@ class SqliteStore:
 
         def write(db: Any) -> None:
             sessions.put(db, row)
-            _put_with(db, intent, audit)
+            self._put_with(db, intent, audit)
 
         await self._write(write, urgent=intent is not None, apart=True)
 
@@ -287,7 +284,7 @@ class SqliteStore:
 
         def write(db: Any) -> None:
             deletions.put(db, wanted)
-            _put_with(db, intent, audit)
+            self._put_with(db, intent, audit)
 
         await self._write(write)
 
@@ -313,7 +310,7 @@ class SqliteStore:
         def erase_rest(db: Any) -> None:
             self._events.forget_session(session)
             deletions.erase_rest(db, session)
-            _put_with(db, None, audit)
+            self._put_with(db, None, audit)
 
         while await self._write(erase_events, weight=deletions.ERASED_AT_ONCE):
             pass
@@ -400,7 +397,7 @@ class SqliteStore:
         instead: then both are stored or neither.
         """
         outcome = IntentOutcome(client=client, n=n, result=result_json)
-        await self._write(lambda db: intents.put(db, outcome), urgent=True, apart=True)
+        await self._write(lambda db: self._intents.put(db, outcome), urgent=True, apart=True)
 
     async def intent_results(self, session: str) -> list[IntentOutcome]:
         """The results of all intents about a session, for a machine that takes the session over."""
@@ -500,8 +497,7 @@ class SqliteStore:
 
         Writes become durable in the order of these calls and of `append_soon`.
         """
-        self._submit_appends()
-        self._writer.submit_jobs([Job(write, 1, done)])
+        self._submit(Job(write, 1, done))
 
     async def query(self, read: Read[T]) -> T:
         """Run a read."""
@@ -540,12 +536,32 @@ class SqliteStore:
         db: sqlite3.Connection,
     ) -> int:
         last = self._events.append(db, session, events)
-        _put_with(db, intent, records)
+        self._put_with(db, intent, records)
         return last
 
-    def _submit_appends(self) -> None:
-        """Hand collected appends over; before every other write too, which must not overtake them."""
-        jobs, self._appends = self._appends, []
+    def _put_with(
+        self, db: sqlite3.Connection, intent: IntentOutcome | None, records: Sequence[AuditRecord]
+    ) -> None:
+        if intent is not None:
+            self._intents.put(db, intent)
+        for record in records:
+            audit.put(db, record)
+
+    def _undone(self) -> None:
+        """In the writer's thread: what was written may not be stored."""
+        self._events.forget()
+        self._intents.forget()
+
+    def _submit(self, job: Job[Any]) -> None:
+        """Queue a write; raises `StoreUnavailable` if nothing can be submitted any more."""
+        self._writer.check_open()
+        if not self._jobs:
+            asyncio.get_running_loop().call_soon(self._hand_over)
+        self._jobs.append(job)
+
+    def _hand_over(self) -> None:
+        """Hand the collected writes over to the writer."""
+        jobs, self._jobs = self._jobs, []
         if not jobs:
             return
         try:
@@ -558,8 +574,10 @@ class SqliteStore:
         self, write: Write[T], weight: int = 1, *, urgent: bool = False, apart: bool = False
     ) -> T:
         """With `apart` it has nothing to do with events, which need not be inserted before it."""
-        self._submit_appends()
-        return await self._writer.submit(write, weight, urgent=urgent, buffers=apart)
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        done = partial(settle, future)
+        self._submit(Job(write, weight, done, buffers=apart, urgent=urgent))
+        return await future
 
     async def _read(self, read: Read[T]) -> T:
         return await self._readers.run(read, self._writer)
@@ -567,10 +585,3 @@ class SqliteStore:
     def _announce(self, state: StoreState) -> None:
         for listener in tuple(self._listeners):
             listener(state)
-
-
-def _put_with(db: Any, intent: IntentOutcome | None, records: Sequence[AuditRecord]) -> None:
-    if intent is not None:
-        intents.put(db, intent)
-    for record in records:
-        audit.put(db, record)

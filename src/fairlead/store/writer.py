@@ -15,9 +15,8 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -156,15 +155,6 @@ class Writer:
             await asyncio.to_thread(self._thread.join)
             self._thread = None
         self.state = StoreState(CLOSED, "the store is closed")
-
-    def submit(
-        self, write: Write[T], weight: int = 1, *, urgent: bool = False, buffers: bool = False
-    ) -> Awaitable[T]:
-        """Queue a write; the awaitable ends when it is durable, or refused."""
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        done = partial(settle, future)
-        self.submit_jobs([Job(write, weight, done, buffers=buffers, urgent=urgent)])
-        return future
 
     def check_open(self) -> None:
         """Raise `StoreUnavailable` if nothing can be submitted any more."""

@@ -20,7 +20,7 @@ from msgspec import Struct, structs
 
 from fairlead.store.database.connection import connect
 from fairlead.store.database.folder import DATABASE
-from fairlead.store.tables.streams import describe
+from fairlead.store.tables.streams import describe, take_key
 from fairlead.transcript.history.branch import seconds
 from fairlead.transcript.state import plain
 
@@ -159,7 +159,8 @@ def put(
     session: str, spent: Sequence[FileSpent], project: str, profile: str, db: sqlite3.Connection
 ) -> None:
     """Store the usage of a session's files; of two equal records, the earlier one counts."""
-    stream = describe(db, session, project, profile=profile)
+    describe(db, session, project, profile=profile)
+    stream = take_key(db, session)
     update = ", ".join(f"{name} = excluded.{name}" for name in ("stream", *_COLUMNS[1:]))
     db.executemany(
         f"INSERT INTO file_usage (stream, {', '.join(_COLUMNS)})"

@@ -8,6 +8,7 @@ sent an intent within the last `LIVE_S` is never forgotten, because it may still
 from __future__ import annotations
 
 import sqlite3
+import time
 
 from msgspec import Struct
 
@@ -16,20 +17,24 @@ __all__ = [
     "KEPT",
     "LIVE_S",
     "IntentOutcome",
+    "IntentWriter",
     "find",
     "has_room",
     "last",
     "make_room",
     "of_session",
-    "put",
 ]
 
 KEPT = 1_000
 """Results kept for each client; it has far fewer intents without an answer at any time."""
 CLIENTS = 256
 """Clients of one device; each page of the web app and each run of a program is one."""
-LIVE_S = 3_600
-"""Seconds after its last intent during which a client is not forgotten."""
+USED_STEP_S = 60
+"""How exactly the table knows when a client was last used: an intent a second later writes nothing."""
+LIVE_S = 3_600 + USED_STEP_S
+"""Seconds after the noted use during which a client is not forgotten: an hour after its last intent."""
+CLIENTS_NOTED = 4_096
+"""Clients of which it is in memory when their use was noted."""
 UNUSED_S = 60 * 24 * 3_600
 """Seconds after which an unused client is forgotten in any case; its device has expired before."""
 
@@ -44,20 +49,43 @@ class IntentOutcome(Struct, frozen=True, kw_only=True):
     result: bytes
 
 
-def put(db: sqlite3.Connection, outcome: IntentOutcome) -> None:
-    """Store a result; an existing one is not replaced."""
-    db.execute(
-        "INSERT OR IGNORE INTO intents (client, n, result) VALUES (?, ?, ?)",
-        (outcome.client, outcome.n, outcome.result),
-    )
-    db.execute(
-        "DELETE FROM intents WHERE client = ? AND n <= ?", (outcome.client, outcome.n - KEPT)
-    )
-    db.execute(
-        f"INSERT INTO intent_clients (device, client, used) VALUES (?, ?, {_NOW})"
-        " ON CONFLICT (device, client) DO UPDATE SET used = excluded.used",
-        (_device(outcome.client), outcome.client),
-    )
+class IntentWriter:
+    """Stores results, and when clients were last used, with as few statements as possible.
+
+    Belongs to the one connection that writes. `forget` must be called when a transaction is rolled
+    back or the file is another one.
+    """
+
+    def __init__(self) -> None:
+        self._noted: dict[str, float] = {}
+        """Client -> when its use was noted, by the monotonic clock."""
+
+    def put(self, db: sqlite3.Connection, outcome: IntentOutcome) -> None:
+        """Store a result; an existing one is not replaced."""
+        client, n = outcome.client, outcome.n
+        db.execute(
+            "INSERT OR IGNORE INTO intents (client, n, result) VALUES (?, ?, ?)",
+            (client, n, outcome.result),
+        )
+        if n > KEPT:
+            db.execute("DELETE FROM intents WHERE client = ? AND n <= ?", (client, n - KEPT))
+        now = time.monotonic()
+        if now - self._noted.get(client, float("-inf")) >= USED_STEP_S:
+            self._note_use(db, client, now)
+
+    def forget(self) -> None:
+        """What was noted may not be stored."""
+        self._noted.clear()
+
+    def _note_use(self, db: sqlite3.Connection, client: str, now: float) -> None:
+        db.execute(
+            f"INSERT INTO intent_clients (device, client, used) VALUES (?, ?, {_NOW})"
+            " ON CONFLICT (device, client) DO UPDATE SET used = excluded.used",
+            (_device(client), client),
+        )
+        if len(self._noted) >= CLIENTS_NOTED:
+            self._noted.clear()
+        self._noted[client] = now
 
 
 def find(db: sqlite3.Connection, client: str, n: int) -> bytes | None:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairlead.store.tables.streams import describe, key_of
+from fairlead.store.tables.streams import describe, key_of, take_key
 from fairlead.transcript.state import plain
 from fairlead.transcript.state.model import FINAL_TOOL_STATES
 
@@ -121,7 +121,8 @@ def put(
     db: sqlite3.Connection,
 ) -> None:
     """Insert entries; they replace those of the same item and kind."""
-    stream = describe(db, session, project, model, profile)
+    describe(db, session, project, model, profile)
+    stream = take_key(db, session)
     db.executemany(
         "INSERT INTO entries (stream, item, kind, at, body) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (stream, item, kind) DO UPDATE SET body = excluded.body, at = excluded.at"

@@ -11,10 +11,10 @@ import sqlite3
 __all__ = ["describe", "key_of", "take_key"]
 
 _DESCRIBE = (
-    "UPDATE streams SET project = coalesce(nullif(?1, ''), project),"
-    " model = coalesce(nullif(?2, ''), model), profile = coalesce(nullif(?3, ''), profile)"
-    " WHERE key = ?4 AND (?5 NOT IN ('', project) OR ?6 NOT IN ('', model)"
-    " OR ?7 NOT IN ('', profile))"
+    "INSERT INTO streams (session, project, model, profile) VALUES (?1, ?2, ?3, ?4)"
+    " ON CONFLICT (session) DO UPDATE SET project = coalesce(nullif(?2, ''), project),"
+    " model = coalesce(nullif(?3, ''), model), profile = coalesce(nullif(?4, ''), profile)"
+    " WHERE ?2 NOT IN ('', project) OR ?3 NOT IN ('', model) OR ?4 NOT IN ('', profile)"
 )
 """Sets what is known and differs; a row that stays the same is not written again."""
 
@@ -35,9 +35,6 @@ def take_key(db: sqlite3.Connection, session: str) -> int:
 
 def describe(
     db: sqlite3.Connection, session: str, project: str, model: str = "", profile: str = ""
-) -> int:
-    """Store the project, model and profile of a session if they are known; returns its number."""
-    key = take_key(db, session)
-    known = (project, model, profile)
-    db.execute(_DESCRIBE, (*known, key, *known))
-    return key
+) -> None:
+    """Store the project, model and profile of a session if they are known."""
+    db.execute(_DESCRIBE, (session, project, model, profile))
