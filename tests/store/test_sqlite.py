@@ -6,7 +6,7 @@ import asyncio
 import random
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from fairlead.store.database.connection import connect
 from fairlead.store.database.folder import DATABASE
 from fairlead.store.log import StoredSnapshot, StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
+from fairlead.store.tables import intents
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.store.tables.devices import Device
 from fairlead.store.tables.drafts import Draft
@@ -297,3 +298,21 @@ async def test_S28_only_the_last_results_of_a_client_are_kept(store: SqliteStore
     assert await store.intent_result("c", 10) is None
     assert await store.intent_result("c", 11) == b"{}"
     assert await store.last_intent("c") == KEPT + 10
+
+
+async def test_S28_a_client_whose_result_was_rolled_back_is_noted_with_the_next(
+    folder: Path,
+) -> None:
+    async with SqliteStore(folder) as store:
+        results = await asyncio.gather(
+            store.put_intent_result("d/c", 1, b"{}"),
+            store.put_intent_result("d/c", cast(int, "not a number"), b"{}"),
+            return_exceptions=True,
+        )
+        assert results[0] is None
+        assert isinstance(results[1], Exception)
+        assert await store.query(lambda db: intents.has_room(db, "d/c"))
+        rows = await store.query(
+            lambda db: db.execute("SELECT device, client FROM intent_clients").fetchall()
+        )
+        assert rows == [("d", "d/c")]

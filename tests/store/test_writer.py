@@ -71,6 +71,18 @@ async def test_S4_appends_of_any_size_in_one_commit_keep_their_numbers_and_their
         assert await lines_of(store, session) == [*of_session, b"last"]
 
 
+async def test_S4_writes_of_one_turn_of_the_loop_share_a_commit(store: SqliteStore) -> None:
+    """Those that follow each other within the turn too, such as an answer and the row it changes."""
+    before = store.counters.commits
+    appended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    row = asyncio.ensure_future(store.put_session(SessionRow(id="a")))
+    outcome = asyncio.ensure_future(store.put_intent_result("c", 1, b"{}"))
+    await asyncio.sleep(0)
+    store.append_soon("a", new(b"1"), lambda last, _: appended.set_result(last), urgent=True)
+    await asyncio.gather(row, outcome, appended)
+    assert store.counters.commits - before == 1
+
+
 async def test_S4_an_append_of_the_last_moment_is_stored_before_the_store_closes(
     folder: Path,
 ) -> None:
