@@ -15,6 +15,13 @@ def test_a_burst_passes_and_what_is_more_waits_its_turn() -> None:
     assert allowance.take(10.0) == 0.0
 
 
+def test_what_is_not_covered_takes_nothing() -> None:
+    allowance = Allowance(2.0, now=0.0)
+    assert [allowance.covers(0.0) for _ in range(4)] == [True, True, False, False]
+    assert allowance.take(0.5) == 0.0
+    assert not allowance.covers(0.5)
+
+
 async def test_R14_a_client_that_sends_too_much_is_throttled_and_still_answered(
     served: Served,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Acks are read without the general parser, wherever they are between other frames."""
+"""Acks and intents are read without the general parser, wherever they are between other frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.server.sockets.small_frames import FrameBoundary, short_text
+from fairlead.server.sockets.small_frames import MOST_BYTES, FrameBoundary, small_text
 from tests.matrix import examples
 from tests.server.conftest import Served
 from tests.server.raw_requests import RawSocket, frame
@@ -43,11 +43,17 @@ def test_the_boundary_is_reached_exactly_where_frames_end(
         assert boundary.reached == (end in ends)
 
 
-@given(st.binary(max_size=140), st.binary(max_size=20))
-def test_a_short_text_frame_is_read_with_any_mask(payload: bytes, after: bytes) -> None:
+@given(
+    st.binary(max_size=140)
+    | st.sampled_from(
+        [b"x" * size for size in (MOST_BYTES - 1, MOST_BYTES, MOST_BYTES + 1, 70_000)]
+    ),
+    st.binary(max_size=20),
+)
+def test_a_small_text_frame_is_read_with_any_mask(payload: bytes, after: bytes) -> None:
     whole = frame(payload)
-    read = short_text(b"before" + whole + after, len(b"before"))
-    if len(payload) < 126:
+    read = small_text(b"before" + whole + after, len(b"before"))
+    if len(payload) <= MOST_BYTES:
         assert read == (payload, len(b"before") + len(whole))
     else:
         assert read is None
@@ -55,13 +61,14 @@ def test_a_short_text_frame_is_read_with_any_mask(payload: bytes, after: bytes) 
 
 @pytest.mark.parametrize("first", [0x01, 0x80, 0x82, 0x88, 0x89, 0xC1])
 def test_another_frame_is_left_to_the_parser(first: int) -> None:
-    assert short_text(frame(ACK, first=first), 0) is None
-    assert short_text(frame(ACK, masked=False), 0) is None
+    assert small_text(frame(ACK, first=first), 0) is None
+    assert small_text(frame(ACK, masked=False), 0) is None
 
 
-def test_a_frame_that_is_not_complete_is_left_to_the_parser() -> None:
-    whole = frame(ACK)
-    assert all(short_text(whole[:size], 0) is None for size in range(len(whole)))
+@pytest.mark.parametrize("payload", [ACK, b"x" * 126, b"x" * 300])
+def test_a_frame_that_is_not_complete_is_left_to_the_parser(payload: bytes) -> None:
+    whole = frame(payload)
+    assert all(small_text(whole[:size], 0) is None for size in range(len(whole)))
 
 
 async def entered(served: Served) -> RawSocket:
@@ -122,4 +129,46 @@ async def test_B69_a_client_that_sends_too_many_acks_is_slowed_down_and_loses_no
     raw = await entered(served)
     await raw.send(frame(ACK) * 150 + frame(opening("after the flood")))
     assert (await heard(raw, "error"))["document"] == "after the flood"
+    raw.close()
+
+
+def stopping(n: int) -> bytes:
+    """An intent that is refused, with spaces as some encoders write them."""
+    intent = {"kind": "stop", "session": f"nobody {n} " + "x" * (n % 3 * 60)}
+    return json.dumps({"type": "intent", "n": n, "intent": intent}).encode()
+
+
+async def test_B69_intents_may_be_joined_with_other_messages_or_cut_anywhere(
+    served: Served,
+) -> None:
+    raw = await entered(served)
+    await raw.send(frame(ACK) + frame(stopping(1)) + frame(ACK) + frame(stopping(2)))
+    assert {(await heard(raw, "intent_result"))["n"] for _ in range(2)} == {1, 2}
+    whole = frame(stopping(3)) + frame(ACK) + frame(stopping(4)) + frame(stopping(5))
+    for place in range(len(whole)):
+        await raw.send(whole[place : place + 1])
+        await asyncio.sleep(0)
+    assert {(await heard(raw, "intent_result"))["n"] for _ in range(3)} == {3, 4, 5}
+    raw.close()
+
+
+async def test_B69_an_intent_behind_another_message_waits_for_it(served: Served) -> None:
+    raw = await entered(served)
+    await raw.send(frame(opening("first")) + frame(stopping(1)))
+    kinds: list[str] = []
+    async with asyncio.timeout(60):
+        while len(kinds) < 2:
+            opcode, payload = await raw.hear()
+            kind = json.loads(payload)["type"] if opcode == 1 else ""
+            kinds += [kind] if kind in ("error", "intent_result") else []
+    assert kinds == ["error", "intent_result"]
+    raw.close()
+
+
+async def test_B69_an_intent_that_cannot_be_read_is_answered_with_an_error(served: Served) -> None:
+    raw = await entered(served)
+    await raw.send(frame(b'{"type":"intent","n":1,"intent":{"kind":"no such kind"}}'))
+    assert (await heard(raw, "error"))["code"] == "bad_message"
+    await raw.send(frame(stopping(2)))
+    assert (await heard(raw, "intent_result"))["n"] == 2
     raw.close()

@@ -58,6 +58,8 @@ class ClientSocket:
         self._unsent = 0
         self._queue: list[str] = []
         self._writing = False
+        self._waits_for_message = False
+        """Whether every message that has arrived is processed."""
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -65,7 +67,9 @@ class ClientSocket:
     async def receive(self) -> bytes:
         """The next message, delayed if needed; raises `WebSocketDisconnect` at the end."""
         await self._room.wait()  # Delays a client that sends requests and does not read.
+        self._waits_for_message = True
         raw = await receive(self.websocket)
+        self._waits_for_message = False
         # Messages above the allowance are delayed, not dropped.
         wait_s = self._control.allowance.take(time.monotonic())
         if wait_s := max(wait_s, self.charge(1.0)):
@@ -77,6 +81,14 @@ class ClientSocket:
     def charge(self, cost: float) -> float:
         """Charge the device's allowance; returns the delay of its next message in seconds."""
         return 0.0 if self.share is None else self.share.take(time.monotonic(), cost)
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether a message that arrives now can be processed: the client has read what it was sent, is
+        within its share, and none of its messages is being processed."""
+        if not self._waits_for_message or self.over.is_set() or not self._room.is_set():
+            return False
+        return self.share is None or self.share.covers(time.monotonic())
 
     @property
     def busy(self) -> bool:
@@ -160,6 +172,10 @@ class ClientSocket:
     def on_ack(self, handle: Callable[[Ack], bool]) -> None:
         """Call `handle` with each ack as soon as it arrives; if it returns False, queue the ack."""
         self._control.on_ack = handle
+
+    def on_intent(self, handle: Callable[[bytes], bool]) -> None:
+        """Call `handle` with each intent as soon as it arrives; if it returns False, queue it."""
+        self._control.on_intent = handle
 
     def send_pong(self) -> None:
         """Tell the client that the server is alive, while nothing else is sent."""

@@ -98,10 +98,12 @@ class SocketConnections:
         begin: Callable[[], Awaitable[None]],
         handle: Callable[[bytes], Awaitable[None]],
         ack: Callable[[Ack], None] | None = None,
+        intent: Callable[[bytes], bool] | None = None,
     ) -> None:
         """Serve a client: `begin` once, then `handle` for each message, until either side ends it.
 
-        `ack` is called for each ack; without it, acks are messages like others.
+        `ack` is called for each ack; without it, acks are messages like others. `intent` is called
+        for each intent that can be carried out at once; if it returns False, `handle` gets it.
         """
         refused = self._refusal(socket.device)
         if refused is not None:
@@ -111,7 +113,7 @@ class SocketConnections:
         self._add(socket)
         tasks = [
             asyncio.create_task(socket.write_forever()),
-            asyncio.create_task(self._read_forever(socket, begin, handle, ack)),
+            asyncio.create_task(self._read_forever(socket, begin, handle, ack, intent)),
             asyncio.create_task(_wait(socket.over)),
         ]
         try:
@@ -133,12 +135,15 @@ class SocketConnections:
         begin: Callable[[], Awaitable[None]],
         handle: Callable[[bytes], Awaitable[None]],
         ack: Callable[[Ack], None] | None,
+        intent: Callable[[bytes], bool] | None,
     ) -> None:
         if wait_s := socket.charge(self._limits.socket_cost):
             await asyncio.sleep(wait_s)
         await begin()
         if ack is not None:
             socket.on_ack(partial(self._ack, socket, ack))
+        if intent is not None:
+            socket.on_intent(partial(self._intent, socket, intent))
         with contextlib.suppress(WebSocketDisconnect):
             while True:
                 raw = await socket.receive()
@@ -154,6 +159,10 @@ class SocketConnections:
             return False
         ack(message)
         return True
+
+    def _intent(self, socket: ClientSocket, intent: Callable[[bytes], bool], raw: bytes) -> bool:
+        """Carry out an intent at once; False if it must be delayed, or the device was revoked."""
+        return self._devices.is_allowed(socket.device) and socket.may_ask and intent(raw)
 
     def _refusal(self, device: Device) -> tuple[str, int] | None:
         """Why a device may not connect, and the code to close with."""

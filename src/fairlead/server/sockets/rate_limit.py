@@ -18,3 +18,11 @@ class Allowance:
         self._left = min(self._rate, self._left + (now - self._at) * self._rate) - cost
         self._at = now
         return max(0.0, -self._left / self._rate)
+
+    def covers(self, now: float, cost: float = 1.0) -> bool:
+        """Take the cost of a message if the allowance covers it now; if not, nothing is taken."""
+        left = min(self._rate, self._left + (now - self._at) * self._rate) - cost
+        if left < 0:
+            return False
+        self._left, self._at = left, now
+        return True

@@ -1,13 +1,13 @@
 """Small WebSocket frames of a client, read without the general parser. Pure.
 
-A client acknowledges every frame that it gets, so acks are most of what a server receives. Each is
-one short final text frame (RFC 6455, 5.2). `short_text` reads such a frame. It may only be used
-where a frame begins: `FrameBoundary` follows all other bytes and knows where that is.
+A client acknowledges every frame that it gets, so acks are most of what a server receives. An ack,
+like most intents, is one small final text frame (RFC 6455, 5.2). `small_text` reads such a frame. It may
+only be used where a frame begins: `FrameBoundary` follows all other bytes and knows where that is.
 """
 
 from __future__ import annotations
 
-__all__ = ["FrameBoundary", "short_text"]
+__all__ = ["MOST_BYTES", "FrameBoundary", "small_text"]
 
 FINAL_TEXT = 0x81
 MASKED = 0x80
@@ -15,21 +15,30 @@ LONG, VERY_LONG = 126, 127
 """Values of the length field that announce a longer length."""
 HEAD = 6
 """Bytes before the payload of a short masked frame: two, and the mask."""
+LONG_HEAD = 8
+"""The same with two bytes more for the length."""
+MOST_BYTES = 4 * 1024
+"""Larger payloads are left to the general parser."""
 NO_MASK = b"\0\0\0\0"
 
 
-def short_text(data: bytes, at: int) -> tuple[bytes, int] | None:
-    """The payload of a whole short text frame at a place, and where the next frame begins.
+def small_text(data: bytes, at: int) -> tuple[bytes, int] | None:
+    """The payload of a whole small text frame at a place, and where the next frame begins.
 
     None if the frame there is another one or is not complete.
     """
     if len(data) - at < HEAD or data[at] != FINAL_TEXT:
         return None
-    size = data[at + 1] - MASKED
-    end = at + HEAD + size
-    if not 0 <= size < LONG or end > len(data):
+    size, begin = data[at + 1] - MASKED, at + HEAD
+    if size == LONG:
+        size, begin = int.from_bytes(data[at + 2 : at + 4]), at + LONG_HEAD
+        is_small = LONG <= size <= MOST_BYTES
+    else:
+        is_small = 0 <= size < LONG
+    end = begin + size
+    if not is_small or end > len(data):
         return None
-    mask, payload = data[at + 2 : at + HEAD], data[at + HEAD : end]
+    mask, payload = data[begin - len(NO_MASK) : begin], data[begin:end]
     return (payload if mask == NO_MASK else _unmasked(payload, mask)), end
 
 

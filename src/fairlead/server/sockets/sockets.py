@@ -134,8 +134,11 @@ class Sockets:
         def ack(message: Ack) -> None:
             self._documents.hub.ack(socket.id, message.document, message.seq)
 
+        def intent(raw: bytes) -> bool:
+            return self._take_intent(socket, raw, acting)
+
         try:
-            await self._connections.serve(socket, begin, handle, ack)
+            await self._connections.serve(socket, begin, handle, ack, intent)
         finally:
             for task in acting:
                 task.cancel()
@@ -178,13 +181,31 @@ class Sockets:
             socket.send([_unreadable(raw, problem)])
             return
         if isinstance(message, SendIntent):
-            task = asyncio.create_task(self._act(socket, message))
-            acting.add(task)
-            task.add_done_callback(acting.discard)
+            self._begin_intent(socket, message, acting)
         elif isinstance(message, TerminalMessage):
             self._handle_terminal(socket, channel, message)
         else:
             await self._handle(socket, message)
+
+    def _take_intent(
+        self, socket: ClientSocket, raw: bytes, acting: set[asyncio.Task[None]]
+    ) -> bool:
+        """Begin to carry out an intent as soon as it is read; False if it is something else."""
+        try:
+            message = _decode.decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+        if not isinstance(message, SendIntent):
+            return False
+        self._begin_intent(socket, message, acting)
+        return True
+
+    def _begin_intent(
+        self, socket: ClientSocket, message: SendIntent, acting: set[asyncio.Task[None]]
+    ) -> None:
+        task = asyncio.create_task(self._act(socket, message))
+        acting.add(task)
+        task.add_done_callback(acting.discard)
 
     async def _handle(self, socket: ClientSocket, message: FromClient) -> None:
         hub, now = self._documents.hub, time.monotonic()

@@ -23,7 +23,7 @@ from websockets.protocol import State
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Ack
 from fairlead.server.sockets.rate_limit import Allowance
-from fairlead.server.sockets.small_frames import FrameBoundary, short_text
+from fairlead.server.sockets.small_frames import FrameBoundary, small_text
 
 __all__ = ["ConnectionControl", "LimitedWebSocket", "control_of"]
 
@@ -32,8 +32,12 @@ PIECE_BYTES = 4 * 1024
 
 EXTENSION = "fairlead.control"
 
+OPEN = State.OPEN
+
 
 ACK = b'{"type":"ack"'
+INTENT, INTENT_WITHIN = b'"intent"', 24
+"""What an intent contains within its first bytes, whatever the spaces between."""
 _decode_ack = msgspec.json.Decoder(Ack)
 
 
@@ -50,6 +54,8 @@ class ConnectionControl:
     on_ack: Callable[[Ack], bool] | None = None
     """Is called with an ack as soon as it is parsed. There is one for each frame, and the queue of
     the application costs more than the ack itself. False if it must be queued like a message."""
+    on_intent: Callable[[bytes], bool] | None = None
+    """The same for what looks like an intent, undecoded."""
 
 
 def control_of(scope: Any, rate: float) -> ConnectionControl:
@@ -85,29 +91,33 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._control is not None:  # Before it, the request head arrives.
-            if data := self._take_acks(data):
+            if data := self._take_small(data):
                 self._boundary.feed(data)
             else:
                 return
         self._unparsed += data
         self._parse()
 
-    def _take_acks(self, data: bytes) -> bytes:
-        """Act on the acks that these bytes begin with; returns the bytes after them.
+    def _take_small(self, data: bytes) -> bytes:
+        """Act on the acks and intents that these bytes begin with; returns the bytes after them.
 
-        An ack in the middle of a frame, of a message in fragments, or behind bytes that are not
-        parsed yet is left to the parser.
+        One in the middle of a frame, of a message in fragments, or behind bytes that are not parsed
+        yet is left to the parser.
         """
         if self._unparsed or not self._boundary.reached or self.conn.current_size is not None:
             return data
         at = 0
-        while not self.read_paused and self.conn.state is State.OPEN:
-            frame = short_text(data, at)
-            if frame is None or not frame[0].startswith(ACK):
+        while not self.read_paused and self.conn.state is OPEN:
+            frame = small_text(data, at)
+            if frame is None:
                 break
-            payload, at = frame
-            if not self._handle_ack(payload):
-                super().handle_text(Frame(Opcode.TEXT, payload))
+            payload, end = frame
+            if payload.startswith(ACK):
+                if not self._handle_ack(payload):
+                    super().handle_text(Frame(Opcode.TEXT, payload))
+            elif not self._handle_intent(payload):
+                break
+            at = end
         return data[at:] if at else data
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -141,8 +151,17 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
             return False
         return not self._allowance.take(time.monotonic()) and on_ack(ack)
 
+    def _handle_intent(self, payload: bytes) -> bool:
+        """Act on an intent at once, unless an earlier message is queued or it must be delayed."""
+        on_intent = self._control.on_intent if self._control is not None else None
+        if on_intent is None or INTENT not in payload[:INTENT_WITHIN]:
+            return False
+        if self.read_paused or self.close_sent or not self._allowance.covers(time.monotonic()):
+            return False
+        return on_intent(payload)
+
     def _write_frame(self, frame: bytes) -> bool:
-        if self.close_sent or self.disconnected or self.conn.state is not State.OPEN:
+        if self.close_sent or self.disconnected or self.conn.state is not OPEN:
             return False
         transport = self.transport
         if not self.writable.is_set() or transport.is_closing():
