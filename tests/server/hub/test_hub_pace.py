@@ -106,6 +106,24 @@ def test_a_calm_document_says_when_it_will_tell_what_waits() -> None:
     assert hub.next_due() == pytest.approx(11.0)
 
 
+def test_a_document_that_waits_for_its_time_wakes_nobody_again() -> None:
+    hub, board = with_followers()
+    woken: list[float] = []
+    board.change()
+    drained(hub, 10.0)
+    hub.on_ready = lambda: woken.append(0.0)
+    board.change()
+    assert len(woken) == 1, "the time of the next update must be asked for"
+    drained(hub, 10.5)
+    board.change()
+    board.change()
+    assert len(woken) == 1
+    assert hub.next_due() == pytest.approx(11.0)
+    assert {name: reached(found) for name, found in drained(hub, 11.0).items()} == {"a": 4, "b": 4}
+    board.change()
+    assert len(woken) == 2
+
+
 def test_a_client_drained_for_another_document_still_waits_for_a_throttled_one() -> None:
     hub, board = with_followers()
     plain = PlainDocument(1)

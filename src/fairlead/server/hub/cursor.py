@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec import structs
 
-from fairlead.server.hub.document import ALL, Document
+from fairlead.server.hub.document import ALL, Document, Step
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Changes, Snapshot
 from fairlead.transcript.state.changes import Set
@@ -111,6 +111,17 @@ class Cursor:
         key = doc.key(oldest)
         if key is not None and key > self.first:
             self.first = key
+
+    def made_step(self, doc: Document, now: float) -> Step | None:
+        """The next message, if it was made for another client already and nothing is special."""
+        if not self.looking or self.position is None or self.awaited or self.unanswered:
+            return None
+        step = doc.made_step(self.position, self.first)
+        if step is None or not step.message.changes:
+            return None
+        self.position = step.message.seq
+        self._sent_at = now
+        return step
 
     def advance(self, doc: Document, now: float, *, answer: bool = False) -> Update | None:
         """The next message, if anything changed; with `answer` in any case."""

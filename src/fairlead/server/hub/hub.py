@@ -132,11 +132,13 @@ class Hub:
         if not followers:
             doc.release()
             return
+        # If it waits for its time already, `next_due` says so, and nobody need be woken.
+        is_due = document not in self._dirty or not doc.throttled
         self._dirty.add(document)
         copies = self._copies.get(document)
         if copies and self.on_changed is not None:
             self.on_changed()
-        if copies and len(copies) == len(followers):
+        if not is_due or (copies and len(copies) == len(followers)):
             return  # Nobody to wake whose socket is here.
         if self.on_ready is not None:
             self.on_ready()
@@ -363,7 +365,7 @@ class Hub:
                 continue
             if cursor.everything:
                 doc.release()
-            elif doc.has_collected and now >= doc.due:
+            elif doc.every_s and doc.has_collected and now >= doc.due:
                 doc.offer(now)
             if cursor.position == doc.seq and not cursor.unanswered:
                 continue
@@ -379,7 +381,16 @@ class Hub:
             ):
                 self._dirty.add(name)  # All its followers are ready when it is due.
                 continue
-            out += self._drain_document(client, subscriber, doc, cursor, now)
+            step = cursor.made_step(doc, now)
+            if step is None:
+                out += self._drain_document(client, subscriber, doc, cursor, now)
+                continue
+            # The usual case: another client got the same message before.
+            message = step.message
+            self._note_sent(subscriber, doc, cursor, message, step.size)
+            out.append(message)
+            if message.seq != doc.seq:
+                self._make_ready(client)
         return out
 
     def _drain_document(
@@ -490,12 +501,22 @@ class Hub:
         if update is None:
             return []
         message, size = update
+        self._note_sent(subscriber, doc, cursor, message, size)
+        return [message]
+
+    def _note_sent(
+        self,
+        subscriber: Subscriber,
+        doc: Document,
+        cursor: Cursor,
+        message: Changes | Snapshot,
+        size: int,
+    ) -> None:
         subscriber.sent(doc.name, message.seq, size)
         if doc.every_s and isinstance(message, Changes) and not cursor.everything:
             limits, followers = self._limits, len(self._followers[doc.name])
             rest_s = max(size / limits.lobby_bytes_per_s, limits.lobby_per_client_s) * followers
             doc.throttle(rest_s)
-        return [message]
 
     def _come_back(self, client: str, due: float) -> None:
         self._later[client] = min(due, self._later.get(client, due))

@@ -42,7 +42,10 @@ class Subscriber:
         if not self._acks:
             self._unacked.clear()
             self._unacked_bytes = 0
-        self._unacked.setdefault(document, deque()).append((seq, size))
+        waiting = self._unacked.get(document)
+        if waiting is None:
+            waiting = self._unacked[document] = deque()
+        waiting.append((seq, size))
         self._unacked_bytes += size
 
     def applied(self, document: str, seq: int) -> None:

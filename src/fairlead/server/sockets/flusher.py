@@ -120,25 +120,28 @@ class Flusher:
 
     async def _run(self) -> None:
         ping_at = time.monotonic() + self._limits.ping_s
+        rested_at = 0.0
         while True:
+            # In this order, so that the end of a pause alone wakes nobody.
             await self._wait_until_due(ping_at)
+            await self._pause(rested_at)
+            self._due.clear()
             started = time.monotonic()
             await self._flush(self._hub.ready(started), started)
             if started >= ping_at:
                 ping_at = started + self._limits.ping_s
                 self._ping_and_cull(started)
             took = time.monotonic() - started
-            await self._pause(max(started + self._limits.flush_s, started + took + PAUSE * took))
+            rested_at = max(started + self._limits.flush_s, started + took + PAUSE * took)
 
     async def _wait_until_due(self, ping_at: float) -> None:
         """Wait until the hub has changes, a throttled client is due, or it is time for pings."""
         due = self._hub.next_due()
         until = ping_at if due is None else min(due, ping_at)
         await self._due.wait(until - time.monotonic())
-        self._due.clear()
 
     async def _pause(self, until: float) -> None:
-        """Let other tasks run; only urgent messages are sent in the meantime."""
+        """Let other tasks run until then; only urgent messages are sent in the meantime."""
         while (left := until - time.monotonic()) > 0:
             await self._urgent.wait(left)
             await self._send_urgent()
