@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fairlead.permissions.rules.paths import PathContext
 from fairlead.server.limits import Limits
@@ -19,6 +20,7 @@ from fairlead.server.view.session_rows import (
     refreshed,
     sentence_at_end,
     title_of,
+    worked,
 )
 from fairlead.store.tables.sessions import SessionRow
 from fairlead.transcript import Transcript
@@ -81,6 +83,19 @@ def test_B61_a_row_says_how_far_the_session_is() -> None:
     story.cli(result("done"))
     row = listed(SessionRow(id="s", cwd="/"), story.transcript, live=True)
     assert (row.finished, row.outcome) == (story.at, "success")
+
+
+def test_B61_the_fields_that_the_work_changed_lead_to_the_whole_row() -> None:
+    todos = [{"content": "Dig", "status": "completed"}]
+    story = Story().host(prompt("garden")).cli(init())
+    stored = SessionRow(id="s", cwd="/")
+    before = listed(stored, story.transcript, live=True)
+    assert worked(before, story.transcript, None) == {}
+    story.cli(calls("TodoWrite", input={"todos": todos}), gives(), says("Dug."))
+    changed = worked(before, story.transcript, "main")
+    assert {"tasks", "last_sentence", "branch"} <= set(changed)
+    after = listed(stored, story.transcript, live=True, branch="main", before=before)
+    assert structs.replace(before, **changed) == after
 
 
 def test_B61_a_stored_row_still_says_how_far_the_session_was() -> None:

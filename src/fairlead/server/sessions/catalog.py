@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.server.branches import Branches
-from fairlead.server.protocol.lobby_rows import InboxRow, ListedStatus
+from fairlead.server.protocol.lobby_rows import InboxRow
 from fairlead.server.protocol.pending_row import REQUESTS_LISTED
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.live_session import LiveSession
@@ -29,9 +29,6 @@ from fairlead.transcript.state.changes import Add, Change, Remove, Replace
 from fairlead.transcript.state.model import Pending, Status
 
 __all__ = ["INTERRUPTED", "RUNNING", "STOPPED", "SessionCatalog"]
-
-LAST_EVENT_STEP_S = 5.0
-"""How often the lobby gets the time of the last event of a session in a turn."""
 
 UNSHOWN_S = 2.0
 """How long the row of a session may lack its last sentence, tasks and lines."""
@@ -132,9 +129,9 @@ class SessionCatalog:
         self._checked.pop(live.id, None)
         outside = _outside(live, row)
         shown = self._shown.get(live.id)
-        if pending or shown is None or shown.outside != outside or shown.is_old(status):
+        if shown is None or shown.outside != outside or shown.is_old(status):
             self.show(live.id)
-        elif not _looks_same(shown.status, status):
+        elif not session_rows.looks_same(shown.status, status):
             self._lobby.set("sessions", live.id, status=session_rows.status_of(transcript))
             shown.status = status
         else:
@@ -150,8 +147,23 @@ class SessionCatalog:
     def _show_unshown(self) -> None:
         sessions, self._unshown = self._unshown, set()
         for session in sessions:
-            if self._loaded(session) is not None:
-                self.show(session)
+            live = self._loaded(session)
+            if live is not None:
+                self._show_work(live)
+
+    def _show_work(self, live: LiveSession) -> None:
+        """Update what `refresh` does not compare: the result of the work, and the branch."""
+        row, shown = self.rows.get(live.id), self._shown.get(live.id)
+        listed, outside = self._lobby.session(live.id), _outside(live, row)
+        is_new = shown is None or shown.outside != outside
+        if row is None or listed is None or is_new or not live.live:
+            self.show(live.id)
+            return
+        self._shown[live.id] = _Shown(outside, live.transcript.status)
+        changed = session_rows.worked(listed, live.transcript, self._branch(row))
+        if changed:
+            self._lobby.set("sessions", live.id, **changed)
+        self._list_inbox(live.id, listed.title)
 
     def show(self, session: str) -> None:
         """Update a session's row in the lobby, and its open requests."""
@@ -165,19 +177,20 @@ class SessionCatalog:
         transcript = live.transcript if live is not None else None
         running = live is not None and live.live
         problem = None if running else self.resume_problems.of_own(row, transcript, self._clock())
-        branch = None if row.archived else self._branches.of(row.cwd)
         new = session_rows.listed(
-            row, transcript, live=running, resume_problem=problem, branch=branch
+            row,
+            transcript,
+            live=running,
+            resume_problem=problem,
+            branch=self._branch(row),
+            deleting=self.deleting.get(session),
+            before=self._lobby.session(session),
         )
-        old = self._lobby.session(session)
-        if old is not None:
-            status = _throttled(old.status, new.status)
-            new = structs.replace(
-                new, drafts=old.drafts, workbench_at=old.workbench_at, status=status
-            )
-        new = structs.replace(new, deleting=self.deleting.get(session))
         self._lobby.put("sessions", new)
         self._list_inbox(session, new.title)
+
+    def _branch(self, row: SessionRow) -> str | None:
+        return None if row.archived else self._branches.of(row.cwd)
 
     def _list_inbox(self, session: str, title: str) -> None:
         live = self._loaded(session)
@@ -188,7 +201,8 @@ class SessionCatalog:
         others = sum(len(rows) for rows in self._inbox.values()) - len(before)
         most = min(REQUESTS_LISTED, max(INBOX_FEW, INBOX_TOTAL - others))
         pending = live.transcript.pending[:most] if live is not None and count else ()
-        reason = session_rows.last_sentence(live.transcript) if live is not None and count else ""
+        is_new = live is not None and any(request.id not in before for request in pending)
+        reason = session_rows.last_sentence(live.transcript) if live is not None and is_new else ""
         wanted = {}
         for request in pending:
             known = before.get(request.id)
@@ -299,35 +313,18 @@ class _Shown:
 
     def is_old(self, status: Status) -> bool:
         """Whether the whole row is due again: it has the last sentence, tasks and lines."""
-        return status.last_event - self._last_event >= LAST_EVENT_STEP_S
+        return status.last_event - self._last_event >= session_rows.LAST_EVENT_STEP_S
 
 
 def _outside(live: LiveSession, row: SessionRow | None) -> tuple[Any, ...]:
     """What a row of the lobby is made from, but for the status."""
     transcript = live.transcript
     return (
-        *(row, live.live, transcript.count("pending")),
+        *(row, live.live, transcript.pending if transcript.count("pending") else ()),
         *(transcript.limit, transcript.queue_hold, transcript.in_turn),
-    )
-
-
-def _looks_same(old: Status, new: Status) -> bool:
-    """Whether the lobby shows both alike; the time of the last event is shown in steps."""
-    return (
-        old.state == new.state
-        and old.since == new.since
-        and old.waiting == new.waiting
-        and old.background == new.background
-        and old.detail == new.detail
     )
 
 
 def _same(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
     """Whether both have the same objects; they are immutable, so nothing in them differs."""
     return all(map(is_, before, after))
-
-
-def _throttled(old: ListedStatus, new: ListedStatus) -> ListedStatus:
-    """The old status if only the time of the last event differs, by less than the step."""
-    same = structs.replace(new, last_event=old.last_event) == old
-    return old if same and new.last_event - old.last_event < LAST_EVENT_STEP_S else new

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from msgspec import structs
 
 from fairlead.server.protocol.lobby_rows import (
@@ -15,25 +17,31 @@ from fairlead.server.protocol.lobby_rows import (
 )
 from fairlead.store.cli_files.imports import CliSession
 from fairlead.store.tables.sessions import SessionRow
-from fairlead.transcript.state.model import Pending, PromptItem, TextItem, Turn
+from fairlead.transcript.state.model import Pending, PromptItem, Status, TextItem, Turn
 from fairlead.transcript.transcript import Transcript
 
 __all__ = [
+    "LAST_EVENT_STEP_S",
     "TITLE_CHARS",
     "cli_row",
     "first_sentence",
     "inbox_row",
     "last_sentence",
     "listed",
+    "looks_same",
     "refreshed",
     "sentence_at_end",
     "status_of",
     "subject_of",
     "title_of",
+    "worked",
 ]
 
 TITLE_CHARS = 80
 """Most characters of a title that is made from the first prompt."""
+
+LAST_EVENT_STEP_S = 5.0
+"""How often the lobby gets the time of the last event of a session in a turn."""
 
 SENTENCE_CHARS = 200
 SUBJECT_CHARS = 200
@@ -54,15 +62,21 @@ def listed(
     live: bool,
     resume_problem: str | None = None,
     branch: str | None = None,
+    deleting: float | None = None,
+    before: ListedSession | None = None,
 ) -> ListedSession:
-    """The row of the lobby; without a transcript, with what the last turn left in the stored row."""
-    work = row if transcript is None else _with_work(row, transcript)
+    """The row of the lobby; without a transcript, with what the last turn left in the stored row.
+
+    `before` is the row until now, which has what is in neither.
+    """
+    work: SessionRow | _Work = row if transcript is None else _work_of(transcript)
+    status = _status(row, transcript)
     return ListedSession(
         id=row.id,
         title=row.title or "",
         cwd=row.cwd,
         cli_session_id=row.cli_session_id,
-        status=_status(row, transcript),
+        status=status if before is None else _throttled(before.status, status),
         live=live,
         model=row.model,
         mode=row.mode,
@@ -74,19 +88,22 @@ def listed(
         archived=row.archived,
         parent=row.parent,
         items=row.items,
-        pending=0 if transcript is None else len(transcript.pending),
+        pending=0 if transcript is None else transcript.count("pending"),
         source=row.source,
         agent=row.agent,
+        drafts=() if before is None else before.drafts,
+        workbench_at=0.0 if before is None else before.workbench_at,
         resume_problem=resume_problem,
         branch=branch,
         finished=work.finished,
         outcome=work.outcome,
         last_sentence=work.last_sentence,
-        tasks=TaskCount(work.tasks_done, work.tasks_total) if work.tasks_total else None,
+        tasks=_tasks(work),
         lines_added=work.lines_added,
         lines_removed=work.lines_removed,
         tags=row.tags,
         worktree=None if row.worktree is None else ListedWorktree(**structs.asdict(row.worktree)),
+        deleting=deleting,
         limit=_limit(row, transcript),
         continue_at_reset=row.options.get("continue_at_reset"),
         profile=row.profile,
@@ -110,12 +127,23 @@ def _limit(row: SessionRow, transcript: Transcript | None) -> ListedLimit | None
     )
 
 
-def _with_work(row: SessionRow, transcript: Transcript) -> SessionRow:
-    """The row with the result of the session's work: last turn, last sentence, tasks, lines."""
+class _Work(NamedTuple):
+    """The result of a session's work; the names are those of the stored row."""
+
+    finished: float | None
+    outcome: str | None
+    last_sentence: str
+    tasks_done: int
+    tasks_total: int
+    lines_added: int
+    lines_removed: int
+
+
+def _work_of(transcript: Transcript) -> _Work:
+    """What the row of a loaded session has: last turn, last sentence, tasks, lines."""
     turn: Turn | None = next(iter(transcript.last("turns", 1)), None)
     tasks = [task for task in transcript.tasks if task.status != "deleted"]
-    return structs.replace(
-        row,
+    return _Work(
         finished=None if turn is None else turn.ended,
         outcome=None if turn is None else turn.outcome,
         last_sentence=last_sentence(transcript),
@@ -126,9 +154,30 @@ def _with_work(row: SessionRow, transcript: Transcript) -> SessionRow:
     )
 
 
+def _tasks(work: SessionRow | _Work) -> TaskCount | None:
+    return TaskCount(work.tasks_done, work.tasks_total) if work.tasks_total else None
+
+
+def worked(before: ListedSession, transcript: Transcript, branch: str | None) -> dict[str, Any]:
+    """The fields of a session's row that its work has changed."""
+    work = _work_of(transcript)
+    now = {
+        "status": _throttled(before.status, status_of(transcript)),
+        "branch": branch,
+        "finished": work.finished,
+        "outcome": work.outcome,
+        "last_sentence": work.last_sentence,
+        "tasks": _tasks(work),
+        "lines_added": work.lines_added,
+        "lines_removed": work.lines_removed,
+    }
+    return {name: value for name, value in now.items() if getattr(before, name) != value}
+
+
 def last_sentence(transcript: Transcript) -> str:
     """The last sentence that the model wrote to the user in the last few items."""
-    for item in reversed(transcript.last("items", _NEAR_ITEMS)):
+    for item_id in reversed(transcript.last_ids("items", _NEAR_ITEMS)):
+        item = transcript.item(item_id)
         if isinstance(item, TextItem) and item.parent is None and item.text.strip():
             return sentence_at_end(item.text)
     return ""
@@ -141,6 +190,23 @@ def sentence_at_end(text: str) -> str:
     cut = max(ends)
     sentence = line[cut + 2 :] if cut >= 0 else line
     return sentence if len(sentence) <= SENTENCE_CHARS else "…" + sentence[1 - SENTENCE_CHARS :]
+
+
+def _throttled(before: ListedStatus, now: ListedStatus) -> ListedStatus:
+    """The old status if only the time of the last event differs, by less than the step."""
+    is_early = now.last_event - before.last_event < LAST_EVENT_STEP_S
+    return before if is_early and looks_same(before, now) else now
+
+
+def looks_same(old: ListedStatus | Status, new: ListedStatus | Status) -> bool:
+    """Whether the lobby shows both alike; the time of the last event is shown in steps."""
+    return (
+        old.state == new.state
+        and old.since == new.since
+        and old.waiting == new.waiting
+        and old.background == new.background
+        and old.detail == new.detail
+    )
 
 
 def _status(row: SessionRow, transcript: Transcript | None) -> ListedStatus:
@@ -166,7 +232,8 @@ def refreshed(row: SessionRow, transcript: Transcript, state: str) -> SessionRow
     """The stored row with the current values of the transcript."""
     session = transcript.session
     return structs.replace(
-        _with_work(row, transcript),
+        row,
+        **_work_of(transcript)._asdict(),
         title=_title(row, transcript),
         cli_session_id=session.id or row.cli_session_id,
         origin=None if session.id else row.origin,
