@@ -176,6 +176,30 @@ async def test_B136_a_request_to_the_cli_is_stored_with_its_answer() -> None:
     await log.journal.close()
 
 
+async def test_B136_a_request_to_the_cli_waits_for_its_answer_on_a_quiet_server_too() -> None:
+    log = Log(AppendRate(400.0))
+    log.journal.note([Request(request_id="h-1", subtype="set_model", fields={})], 0.0)
+    await log.settle()
+    assert log.batches == []
+    answer = b'{"type":"control_response","response":{"subtype":"success","request_id":"h-1"}}'
+    log.journal.note([decode(answer)], 0.0)
+    await log.settle()
+    assert [len(batch) for batch in log.batches] == [2]
+    await log.journal.close()
+
+
+async def test_B136_a_request_without_an_answer_is_stored_soon_and_delays_no_text() -> None:
+    log = Log(AppendRate(400.0))
+    log.journal.note([Request(request_id="h-1", subtype="set_model", fields={})], 0.0)
+    log.journal.note([delta("text")], 0.0)
+    await log.settle()
+    assert [len(batch) for batch in log.batches] == [2]
+    log.journal.note([Request(request_id="h-2", subtype="set_model", fields={})], 0.0)
+    await asyncio.wait_for(log.journal.flush(), 60.0)
+    assert [len(batch) for batch in log.batches] == [2, 1]
+    await log.journal.close()
+
+
 async def test_B136_the_more_sessions_wait_the_more_of_them_share_a_round() -> None:
     rate = AppendRate(400.0)
     rounds = []

@@ -7,7 +7,9 @@ import pytest
 from fairlead.server.session.effect import Effect, effect_of
 from fairlead.transcript.state.facts import ProcessStarted, PromptCancelled, QueueReleased
 from fairlead.transcript.transcript import Transcript
+from fairlead.wire.control import ControlResponse
 from fairlead.wire.decode import decode
+from fairlead.wire.inputs import Request
 
 LIMIT = b'{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}'
 RESULT = b'{"type":"result","subtype":"success","is_error":false,"result":"x","num_turns":1}'
@@ -27,6 +29,15 @@ DELTA = (
 REQUEST = (
     b'{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool",'
     b'"tool_name":"Bash","input":{},"tool_use_id":"t"}}'
+)
+ANSWER = (
+    b'{"type":"control_response","response":{"subtype":"success","request_id":"h",'
+    b'"response":{"mode":"plan"}}}'
+)
+LISTING = (
+    b'{"type":"control_response","response":{"subtype":"success","request_id":"h","response":{},'
+    b'"pending_permission_requests":[{"type":"control_request","request_id":"r","request":'
+    b'{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}]}}'
 )
 CALL = (
     b'{"type":"assistant","uuid":"u-1","message":{"id":"m","role":"assistant","content":[{"type":'
@@ -65,6 +76,24 @@ def test_a_request_a_limit_and_the_end_of_a_turn_concern_everything() -> None:
         [Effect.OTHER],
         Effect.OTHER,
     )
+
+
+def test_a_request_to_the_cli_and_its_answer_concern_the_row_of_the_session_alone() -> None:
+    transcript = Transcript()
+    transcript.feed(decode(INIT), 0.0)
+    request = Request(request_id="h", subtype="set_permission_mode", fields={"mode": "plan"})
+    assert effect_of({Request}, transcript.feed(request, 1.0)) is Effect.WORKED
+    changes = transcript.feed(decode(ANSWER), 2.0)
+    assert transcript.session.permission_mode == "plan"
+    assert effect_of({ControlResponse}, changes) is Effect.WORKED
+
+
+def test_an_answer_that_lists_open_requests_concerns_everything() -> None:
+    transcript = Transcript()
+    transcript.feed(Request(request_id="h", subtype="initialize", fields={}), 0.0)
+    changes = transcript.feed(decode(LISTING), 1.0)
+    assert [row.id for row in transcript.pending] == ["r"]
+    assert effect_of({ControlResponse}, changes) is Effect.OTHER
 
 
 @pytest.mark.parametrize("fact", [ProcessStarted(), PromptCancelled("u"), QueueReleased()])

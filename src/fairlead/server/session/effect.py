@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from fairlead.transcript.state.changes import Append, Change
+from fairlead.wire.control import ControlResponse
 from fairlead.wire.events import Assistant, StreamEvent, ToolProgress, User
+from fairlead.wire.inputs import Request
 from fairlead.wire.system import Status, ThinkingTokens
 
 __all__ = ["Effect", "effect_of"]
@@ -22,8 +24,8 @@ class Effect(IntEnum):
     GREW = 0
     """Texts grew; nothing is derived from that."""
     WORKED = 1
-    """The turn continued: items, files, figures or the status changed. Only the session's row in the
-    lobby can differ."""
+    """The turn continued: items, files, figures, the status or a setting changed. Only the session's row
+    in the lobby can differ."""
     OTHER = 2
     """Anything else."""
 
@@ -31,9 +33,9 @@ class Effect(IntEnum):
 _TEXT: frozenset[type] = frozenset({Append})
 _DELTA: frozenset[type] = frozenset({StreamEvent})
 _WORK: frozenset[type] = frozenset(
-    {StreamEvent, Assistant, User, ToolProgress, ThinkingTokens, Status}
+    {StreamEvent, Assistant, User, ToolProgress, ThinkingTokens, Status, Request, ControlResponse}
 )
-_WORK_SECTIONS = frozenset({"items", "status", "ledger", "files", "tasks"})
+_WORK_SECTIONS = frozenset({"items", "status", "ledger", "files", "tasks", "session"})
 
 
 def effect_of(kinds: set[type], changes: Sequence[Change]) -> Effect:

@@ -45,6 +45,9 @@ EVENT_BYTES = 120
 _CAN_WAIT = frozenset({StreamEvent, Assistant, User, ToolProgress, Status, ThinkingTokens})
 """What a working CLI writes most of the time. No client has to act on it, so it may wait."""
 
+ANSWER_S = 0.05
+"""How long a request to the CLI waits for its answer, with which it is stored."""
+
 LARGE_BYTES = 64 * 1024
 """A batch of this size does not wait: its own size costs more than the append."""
 
@@ -84,7 +87,9 @@ class EventStore(Protocol):
 class _Waiting:
     """Some events that are stored together."""
 
-    __slots__ = ("asks", "audit", "can_wait", "done", "intent", "line", "shown", "size")
+    __slots__ = (
+        "asks", "audit", "awaits_answer", "can_wait", "done", "intent", "line", "shown", "size",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -98,7 +103,8 @@ class _Waiting:
         self.shown: list[Shown] = [(value, at) for value in fed]
         self.line = line
         is_output = done is None and _all_can_wait(fed)
-        self.can_wait = is_output or (done is None and _waits_for_answer(fed))
+        self.awaits_answer = done is None and _awaits_answer(fed)
+        self.can_wait = is_output or self.awaits_answer
         self.asks = not self.can_wait and any(map(_asks, fed))
         self.size = _size(fed) if is_output else self._encoded_size()
         self.done = done
@@ -129,7 +135,7 @@ def _all_can_wait(fed: list[Fed]) -> bool:
     return _CAN_WAIT.issuperset(map(type, fed))
 
 
-def _waits_for_answer(fed: list[Fed]) -> bool:
+def _awaits_answer(fed: list[Fed]) -> bool:
     """Whether this is a request to the CLI that shows nothing: its answer does, and soon follows."""
     return len(fed) == 1 and type(fed[0]) is Request and fed[0].subtype != "interrupt"
 
@@ -205,6 +211,8 @@ class Journal:
         self._emptied = asyncio.Event()
         self._emptied.set()
         self._retry: asyncio.TimerHandle | None = None
+        self._awaiting_answer = False
+        """Whether a timer runs after which a request is stored without its answer."""
         self._preparing: asyncio.Task[None] | None = None
         self._closing = False
         self._closed = False
@@ -279,6 +287,7 @@ class Journal:
         if (
             waiting is None
             or not waiting.can_wait
+            or (waiting.awaits_answer and not self._queued)
             or len(waiting.shown) >= self._limits.batch_events
             or not _all_can_wait(fed)
         ):
@@ -308,10 +317,24 @@ class Journal:
             return True
         if self._queued:
             return False
+        if all(waiting.awaits_answer for waiting in self._waiting):
+            self._await_answer()
+            return False
         if self._rate.take():
             return True
         self._wait_for_turn(self._rate)
         return False
+
+    def _await_answer(self) -> None:
+        """Append what waits when there is an answer, or a little later: a request shows nothing."""
+        if not self._awaiting_answer:
+            self._awaiting_answer = True
+            asyncio.get_running_loop().call_later(ANSWER_S, self._answer_is_late)
+
+    def _answer_is_late(self) -> None:
+        self._awaiting_answer = False
+        if self._waiting and not (self._working or self._queued or self._closed):
+            self._append_soon()
 
     def _wait_for_turn(self, rate: AppendRate) -> None:
         self._queued = True

@@ -291,7 +291,8 @@ class LiveSession:
         effect, self._effect = self._effect, Effect.GREW
         if self._settled is not None:
             self._settled(self, effect)
-        if effect is Effect.OTHER:
+        # Between turns each batch may be the one that the gate of the queue waited for.
+        if effect is Effect.OTHER or not self.transcript.in_turn:
             self.prompts.write_next()
 
     def _gone(self, fact: ProcessExited) -> None:
