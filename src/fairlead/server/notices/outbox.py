@@ -111,7 +111,8 @@ class Outbox:
         """
         now = self._clock()
         new = [self._new(notice, now, viewed=viewed) for notice in notices]
-        self._store_soon(partial(_put, session, tuple(new), mark, tuple(settled)))
+        write = partial(_put, session, tuple(new), mark, tuple(settled))
+        self._store_soon(write, is_due=any(notice.deliveries for notice in new))
 
     def _new(self, notice: Notice, now: float, *, viewed: bool) -> NewNotice:
         delay = self._delays[viewed]
@@ -142,21 +143,24 @@ class Outbox:
         """Something was stored that may be due."""
         self._woken.set()
 
-    def _store_soon(self, write: Write[None]) -> None:
+    def _store_soon(self, write: Write[None], *, is_due: bool) -> None:
         if self._unstored:
             self._unstored.append(write)
             return
         try:
-            self._store.apply_soon(write, partial(self._stored, write))
+            self._store.apply_soon(write, partial(self._stored, write, is_due))
         except StoreUnavailable:
             self._unstored.append(write)
 
-    def _stored(self, write: Write[None], _: Any, problem: BaseException | None) -> None:
+    def _stored(
+        self, write: Write[None], is_due: bool, _: Any, problem: BaseException | None
+    ) -> None:
         if isinstance(problem, StoreUnavailable):
             self._unstored.append(write)
         elif problem is not None:
             log.error("a notice could not be stored", exc_info=problem)
-        self._woken.set()
+        if is_due or problem is not None:  # A mark alone, or a notice for nobody, is never due.
+            self._woken.set()
 
     async def run(self) -> None:
         """Send what is due, until cancelled."""

@@ -89,6 +89,8 @@ class PermissionHandlers:
 
     async def _by_denied_rule(self, request: PermissionRequest) -> Decision | None:
         """A denial for what a user denied for the rest of the session."""
+        if not self._denied:
+            return None
         call = ToolCall(tool=request.tool_name, input=request.input)
         words = self._denied.verdict(call, place_for(self._options))
         if words is None:
