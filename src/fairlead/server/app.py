@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from fairlead.server.access.access_tokens import AccessTokens
@@ -29,6 +29,8 @@ from fairlead.server.sockets.sockets import Sockets
 __all__ = ["GuardedRoutes", "SocketHandler", "build"]
 
 SocketHandler = Callable[[WebSocket], Awaitable[None]]
+
+SOCKET_PATH = "/ws"
 
 
 class GuardedRoutes(Protocol):
@@ -73,10 +75,24 @@ def build(
         Route(route.path, api.guarded(route), methods=[route.method]) for route in api.routes
     ]
     routes += [
-        WebSocketRoute("/ws", serve),
+        WebSocketRoute(SOCKET_PATH, serve),
         WebSocketRoute("/bridge", bridge),
         Route("/", static.page),
         Route("/{name:path}", static.file),
     ]
-    app = Starlette(routes=routes, lifespan=lifespan)
+    app = _Application(serve, routes=routes, lifespan=lifespan)
     return RequestFilter(app, authorities, limits, proxies, public)
+
+
+class _Application(Starlette):
+    """Starlette without its layers for `/ws`: they stay in memory while a socket is connected."""
+
+    def __init__(self, serve: SocketHandler, **more: Any) -> None:
+        super().__init__(**more)
+        self._serve = serve
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket" and scope["path"] == SOCKET_PATH:
+            await self._serve(WebSocket(scope, receive, send))
+        else:
+            await super().__call__(scope, receive, send)

@@ -6,8 +6,6 @@ unacknowledged. A client that never does is limited only by its socket. Pure.
 
 from __future__ import annotations
 
-from collections import deque
-
 from fairlead.server.hub.cursor import Cursor
 from fairlead.server.limits import Limits
 
@@ -23,7 +21,7 @@ class Subscriber:
         self.cursors: dict[str, Cursor] = {}
         self._limits = limits
         self._acks = False
-        self._unacked: dict[str, deque[tuple[int, int]]] = {}
+        self._unacked: dict[str, list[tuple[int, int]]] = {}
         """For each document the numbers that were sent, and how many bytes each took."""
         self._unacked_bytes = 0
 
@@ -44,16 +42,23 @@ class Subscriber:
             self._unacked_bytes = 0
         waiting = self._unacked.get(document)
         if waiting is None:
-            waiting = self._unacked[document] = deque()
+            waiting = self._unacked[document] = []
         waiting.append((seq, size))
         self._unacked_bytes += size
 
     def applied(self, document: str, seq: int) -> None:
         """The client has applied everything up to a number, and sends acks from now on."""
         self._acks = True
-        waiting = self._unacked.get(document, ())
-        while waiting and waiting[0][0] <= seq:
-            self._unacked_bytes -= waiting.popleft()[1]
+        waiting = self._unacked.get(document)
+        if not waiting:
+            return
+        count = 0
+        for sent, size in waiting:
+            if sent > seq:
+                break
+            self._unacked_bytes -= size
+            count += 1
+        del waiting[:count]
 
     def clear_unacked(self, document: str) -> None:
         """Forget what was sent of a document."""

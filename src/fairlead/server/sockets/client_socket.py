@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Ack, Bye, FromServer, Pong
+from fairlead.server.sockets.flag import Flag
 from fairlead.server.sockets.frames import Encoded, close_with, receive, text_of
 from fairlead.server.sockets.rate_limit import Allowance
 from fairlead.server.sockets.websocket_limits import control_of
@@ -45,10 +46,14 @@ class ClientSocket:
         """Called when the queue is written, after the socket was skipped."""
         self.on_unread: Callable[[ClientSocket], None] = _ignore
         """Called when more is queued while something is unread already."""
-        self.over = asyncio.Event()
+        self.over = Flag()
         """Set when the socket is to be closed, whether the client reads or not."""
-        self.ended = asyncio.Event()
+        self.ended = Flag()
         """Set when the last message was sent, or could not be."""
+        self.stopped = Flag()
+        """Set when nothing more is read or written, because the client is gone or the socket is over."""
+        self.problem: BaseException | None = None
+        """Why writing failed."""
         self.share: Allowance | None = None
         """The allowance of all sockets of the device together; owners have no such limit."""
         self.unread = 0
@@ -60,9 +65,9 @@ class ClientSocket:
         self._writing = False
         self._waits_for_message = False
         """Whether every message that has arrived is processed."""
-        self._wake = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._writer: asyncio.Task[None] | None = None
+        """Writes the queue; there is none while it is empty, which is nearly always."""
+        self._room = Flag(is_set=True)
 
     async def receive(self) -> bytes:
         """The next message, delayed if needed; raises `WebSocketDisconnect` at the end."""
@@ -74,7 +79,7 @@ class ClientSocket:
         wait_s = self._control.allowance.take(time.monotonic())
         if wait_s := max(wait_s, self.charge(1.0)):
             await asyncio.sleep(wait_s)
-        if self.over.is_set():
+        if self.over.is_set:
             raise WebSocketDisconnect(1008)
         return raw
 
@@ -86,7 +91,7 @@ class ClientSocket:
     def may_ask(self) -> bool:
         """Whether a message that arrives now can be processed: the client has read what it was sent, is
         within its share, and none of its messages is being processed."""
-        if not self._waits_for_message or self.over.is_set() or not self._room.is_set():
+        if not self._waits_for_message or self.over.is_set or not self._room.is_set:
             return False
         return self.share is None or self.share.covers(time.monotonic())
 
@@ -165,7 +170,9 @@ class ClientSocket:
         self.unread += sum(map(len, texts))
         if self.unread > self._limits.send_buffer_bytes:
             self._room.clear()
-        self._wake.set()
+        if self._writer is None and not self.stopped.is_set:
+            self._writer = asyncio.create_task(self._write())
+            self._writer.add_done_callback(self._written)
         if before:
             self.on_unread(self)
 
@@ -181,11 +188,15 @@ class ClientSocket:
         """Tell the client that the server is alive, while nothing else is sent."""
         self.send([Pong(time=time.time())])
 
-    async def write_forever(self) -> None:
+    def stop(self) -> None:
+        """Read and write no more."""
+        self.stopped.set()
+        if self._writer is not None:
+            self._writer.cancel()
+
+    async def _write(self) -> None:
         """Write the queue; a slow network delays only this task."""
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
+        while self._queue:
             texts, self._queue = self._queue, []
             self._writing = True
             texts.reverse()
@@ -202,6 +213,13 @@ class ClientSocket:
             if self.skipped:
                 self.skipped = False
                 self.on_free(self)
+        self._writer = None  # Here, because the callback below comes a moment later.
+
+    def _written(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            self.problem = task.exception()
+        if task.cancelled() or self.problem is not None:
+            self.stopped.set()
 
     def goodbye(self, reason: str, *, again: bool) -> str:
         """The last message, as text."""
@@ -210,6 +228,7 @@ class ClientSocket:
     async def close(self, reason: str, code: int, *, again: bool) -> None:
         """Close the socket: no more messages are processed, even if the client reads nothing."""
         self.over.set()
+        self.stopped.set()
         try:
             sent = await close_with(self.websocket, self.goodbye(reason, again=again), code)
         finally:

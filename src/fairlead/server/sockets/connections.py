@@ -111,22 +111,20 @@ class SocketConnections:
             await socket.close(reason, code, again=code == TOO_MANY)
             return
         self._add(socket)
-        tasks = [
-            asyncio.create_task(socket.write_forever()),
-            asyncio.create_task(self._read_forever(socket, begin, handle, ack, intent)),
-            asyncio.create_task(_wait(socket.over)),
-        ]
+        reading = asyncio.create_task(self._read_forever(socket, begin, handle, ack, intent))
+        reading.add_done_callback(lambda _: socket.stop())
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                task.cancel()
-            for task in done:
-                _report(task)
-            if socket.over.is_set():
+            await socket.stopped.wait()
+            socket.stop()
+            if reading.done():
+                _report(None if reading.cancelled() else reading.exception())
+            _report(socket.problem)
+            reading.cancel()
+            if socket.over.is_set:
                 await socket.ended.wait()
         finally:
-            for task in tasks:
-                task.cancel()
+            reading.cancel()
+            socket.stop()
             self._remove(socket)
 
     async def _read_forever(
@@ -154,7 +152,7 @@ class SocketConnections:
 
     def _ack(self, socket: ClientSocket, ack: Callable[[Ack], None], message: Ack) -> bool:
         """Act on an ack at once; False if it must be delayed, or the device was revoked."""
-        allowed = not socket.over.is_set() and self._devices.is_allowed(socket.device)
+        allowed = not socket.over.is_set and self._devices.is_allowed(socket.device)
         if not allowed or socket.charge(1.0):
             return False
         ack(message)
@@ -211,7 +209,7 @@ class SocketConnections:
     def _check_unread(self, socket: ClientSocket) -> None:
         """Close the fullest socket of a device that leaves too much unread on all its sockets."""
         sockets = [
-            each for each in self._by_device[socket.device.id].values() if not each.over.is_set()
+            each for each in self._by_device[socket.device.id].values() if not each.over.is_set
         ]
         if sum(each.unread_bytes for each in sockets) > self._limits.unread_bytes_per_device:
             self._too_slow(max(sockets, key=lambda each: each.unread_bytes))
@@ -221,22 +219,16 @@ class SocketConnections:
 
     def _close(self, socket: ClientSocket, reason: str, code: int, *, again: bool) -> None:
         """Close a socket in a task, because a client that does not read delays the last message."""
-        if socket.over.is_set():
+        if socket.over.is_set:
             return
         socket.over.set()
+        socket.stopped.set()
         task = asyncio.create_task(socket.close(reason, code, again=again))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
 
-async def _wait(event: asyncio.Event) -> None:
-    await event.wait()
-
-
-def _report(task: asyncio.Task[None]) -> None:
+def _report(problem: BaseException | None) -> None:
     """Raise an error of the server, so that it is logged; a disconnected client is not an error."""
-    if task.cancelled():
-        return
-    problem = task.exception()
     if problem is not None and not isinstance(problem, (WebSocketDisconnect, RuntimeError)):
         raise problem

@@ -8,6 +8,8 @@ __all__ = ["Allowance"]
 class Allowance:
     """A token bucket that fills with time and is emptied by messages."""
 
+    __slots__ = ("_at", "_left", "_rate")
+
     def __init__(self, rate: float, now: float) -> None:
         self._rate = rate
         self._left = rate

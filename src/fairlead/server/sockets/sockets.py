@@ -231,7 +231,7 @@ class Sockets:
             return None
 
         def send(message: ToClient) -> None:
-            if not socket.over.is_set():  # A revoked device gets nothing any more.
+            if not socket.over.is_set:  # A revoked device gets nothing any more.
                 socket.send([message])
 
         return self._terminals(socket.id, socket.device, send)
