@@ -14,11 +14,11 @@ import time
 from typing import Any
 
 from msgspec import Struct
-from nats.aio.msg import Msg
 
 from fairlead.fleet.bus.bus import Entry, Message
 from fairlead.fleet.bus.nats_bus import tls_context
 from fairlead.fleet.bus.nats_link import NatsLink
+from fairlead.fleet.bus.nats_protocol import NatsMessage
 from fairlead.fleet.bus.nkey import NodeKey
 from tests.fleet.bus.nats_harness import NatsHarness
 
@@ -48,7 +48,7 @@ class Thief:
 
     def __init__(self, nats: NatsHarness, key: NodeKey) -> None:
         self.key = key
-        self.heard: list[Msg] = []
+        self.heard: list[NatsMessage] = []
         self._connected = asyncio.Event()
         self._link = NatsLink(
             nats.addresses,
@@ -85,8 +85,7 @@ class Thief:
         await self.flush()
 
     async def flush(self) -> None:
-        assert self._link._client is not None
-        await self._link._client.flush()
+        await self._link.round_trip()
 
     async def close(self) -> None:
         await self._link.close()

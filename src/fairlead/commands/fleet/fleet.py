@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fairlead.commands.console.terminal import Style
 from fairlead.commands.fleet.fleet_check import check_fleet
+from fairlead.commands.fleet.gateway_folder import default_gateway_folder
 from fairlead.commands.fleet.inviting import invite
-from fairlead.commands.fleet.needed import default_gateway_folder, need_fleet_packages
 from fairlead.fleet.enrollment.control_channel import ask_gateway
 
 __all__ = ["add_arguments", "run"]
@@ -57,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out the action; returns the exit code."""
-    need_fleet_packages()
     arguments.data = arguments.data or default_gateway_folder()
     return int(arguments.act(arguments))
 

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from fairlead.commands.console.terminal import Style
-from fairlead.commands.fleet.needed import default_gateway_folder, need_fleet_packages
+from fairlead.commands.fleet.gateway_folder import default_gateway_folder
 from fairlead.commands.serve import address_of_arguments
 from fairlead.commands.serving.arguments import add_address_arguments
 from fairlead.commands.serving.checks import check_data_folder, check_tls, port_number
@@ -132,7 +132,6 @@ def _add_bus_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C; returns the exit code."""
-    need_fleet_packages()
     check_tls(arguments.certificate, arguments.key)
     arguments.data = arguments.data or default_gateway_folder()
     if arguments.action == "join":

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from fairlead.commands import serve
 from fairlead.commands.console.terminal import Style
-from fairlead.commands.fleet.needed import need_fleet_packages
 from fairlead.commands.serving.checks import check_data_folder, check_root, default_data_folder
 from fairlead.errors import UsageError
 from fairlead.server.access.roles import ROLES
@@ -73,7 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Join, or serve until Ctrl-C; returns the exit code."""
-    need_fleet_packages()
     arguments.data = arguments.data or default_data_folder()
     if arguments.action == "join":
         return asyncio.run(_join(arguments))

@@ -11,10 +11,9 @@ import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from nats.aio.msg import Msg
-
 from fairlead.fleet.bus.bus import Handler, Message
 from fairlead.fleet.bus.nats_link import LinkSubscription, NatsLink
+from fairlead.fleet.bus.nats_protocol import NatsMessage
 from fairlead.fleet.bus.nats_store import NatsBucket, NatsStream
 from fairlead.fleet.bus.nats_transport import check_address
 from fairlead.fleet.bus.nkey import NodeKey
@@ -119,7 +118,7 @@ class NatsBus:
     async def subscribe(self, subject: str, handler: Handler) -> LinkSubscription:
         is_bulk = subject.startswith(QUESTIONS)
 
-        def take(message: Msg) -> None:
+        def take(message: NatsMessage) -> None:
             # A record that the server sends where another machine told it to (docs/decisions/0011).
             if message.headers is not None and "Nats-Stream" in message.headers:
                 return

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from nats.aio.msg import Msg
 
 from fairlead.fleet.bus.bus import (
     BusError,
@@ -21,7 +20,8 @@ from fairlead.fleet.bus.bus import (
     NoListener,
     Record,
 )
-from fairlead.fleet.bus.nats_link import STATUS, LinkSubscription, NatsLink
+from fairlead.fleet.bus.nats_link import LinkSubscription, NatsLink
+from fairlead.fleet.bus.nats_protocol import DESCRIPTION, STATUS, NatsMessage
 
 __all__ = ["NatsBucket", "NatsStream"]
 
@@ -82,7 +82,7 @@ class NatsBucket:
     async def listen(self, handler: Callable[[Entry], None]) -> LinkSubscription:
         prefix = f"fl.kv.{self._name}."
 
-        def take(message: Msg) -> None:
+        def take(message: NatsMessage) -> None:
             # The headers are the server's: a machine cannot pass off another record as this one.
             headers = message.headers or {}
             key = message.subject.removeprefix(prefix)
@@ -99,7 +99,7 @@ class NatsBucket:
     def _subject(self, key: str) -> str:
         return f"$KV.{self._name}.{key}"
 
-    def _entry(self, message: Msg) -> Entry:
+    def _entry(self, message: NatsMessage) -> Entry:
         headers = message.headers or {}
         key = headers["Nats-Subject"].removeprefix(f"$KV.{self._name}.")
         is_gone = OPERATION in headers or "Nats-Marker-Reason" in headers
@@ -133,7 +133,7 @@ class NatsStream:
         return records
 
 
-def _record(message: Msg) -> Record:
+def _record(message: NatsMessage) -> Record:
     headers = message.headers or {}
     return Record(headers["Nats-Subject"], message.data, int(headers["Nats-Sequence"]))
 
@@ -152,7 +152,7 @@ async def _append(link: NatsLink, subject: str, payload: bytes, headers: dict[st
     raise BusError(f"{subject} was not stored: {problem.get('description')}.")
 
 
-async def _last(link: NatsLink, stream: str, subject: str) -> Msg | None:
+async def _last(link: NatsLink, stream: str, subject: str) -> NatsMessage | None:
     try:
         answer = await link.request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"", STORE_S)
     except NoListener:
@@ -162,7 +162,7 @@ async def _last(link: NatsLink, stream: str, subject: str) -> Msg | None:
 
 async def _read_page(
     link: NatsLink, stream: str, subject: str, after: int, count: int
-) -> tuple[list[Msg], int, bool]:
+) -> tuple[list[NatsMessage], int, bool]:
     """The next records of a subject, the number of the last of them, and whether these are all."""
     question = {
         "seq": after + 1,
@@ -184,17 +184,17 @@ async def _read_page(
     return records, last, not records or headers.get("Nats-Num-Pending", "0") == "0"
 
 
-def _is_end(message: Msg) -> bool:
+def _is_end(message: NatsMessage) -> bool:
     return message.headers is None or STATUS in message.headers
 
 
-def _is_found(message: Msg, subject: str, *, end_of_batch: bool = False) -> bool:
+def _is_found(message: NatsMessage, subject: str, *, end_of_batch: bool = False) -> bool:
     status = (message.headers or {}).get(STATUS)
     if status is None or (end_of_batch and status == "204"):
         return True
     if status == "404":
         return False
-    description = (message.headers or {}).get("Description", status)
+    description = (message.headers or {}).get(DESCRIPTION, status)
     raise BusError(f"{subject} cannot be read: {description}.")
 
 

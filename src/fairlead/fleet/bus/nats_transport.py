@@ -1,9 +1,7 @@
 """How bytes reach a NATS server: over TLS, or over a WebSocket with TLS.
 
-Both replace a part of nats-py, for three reasons. Its TCP transport lets the server say, in plain
-text, whether to use TLS, so an attacker on the network can turn TLS off; here TLS comes first.
-Its WebSocket needs another library than the one that Fairlead has. And neither can be aborted while its
-buffers are full.
+TLS comes before the first byte of the protocol. The greeting of a server could otherwise say whether
+to use TLS, and an attacker on the network could turn it off.
 """
 
 from __future__ import annotations
@@ -11,115 +9,104 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from abc import abstractmethod
-from urllib.parse import ParseResult, urlsplit
+from typing import Protocol
+from urllib.parse import urlsplit
 
 import websockets
-from nats.aio.transport import Transport
 from websockets.asyncio.client import ClientConnection, connect
 
 from fairlead.errors import UsageError
 
-__all__ = ["BusTransport", "TlsTransport", "WebSocketTransport", "check_address", "transport_for"]
+__all__ = [
+    "BusTransport",
+    "Receiver",
+    "TlsTransport",
+    "WebSocketTransport",
+    "check_address",
+    "transport_for",
+]
 
-READ_BYTES = 256 * 1024
 DEFAULT_PORT = 4222
 
 
-class BusTransport(Transport):
-    """A transport that is opened before nats-py gets it."""
+class Receiver(Protocol):
+    """Gets what a transport reads."""
 
-    @abstractmethod
-    async def open(self) -> None:
+    def received(self, data: bytes) -> None:
+        """Bytes have arrived."""
+
+    def lost(self, problem: Exception | None) -> None:
+        """No more will arrive."""
+
+
+class BusTransport(Protocol):
+    """A connection that is opened once."""
+
+    async def open(self, receiver: Receiver) -> None:
         """Connect; raises `OSError`."""
 
-    @abstractmethod
-    def abort(self) -> None:
-        """Give the connection up at once, whatever is unsent."""
+    def write(self, data: bytes) -> None:
+        """Send bytes, without waiting."""
 
     @property
-    @abstractmethod
     def buffered(self) -> int:
         """Bytes that the system has not taken yet."""
 
-    async def connect(self, uri: ParseResult, buffer_size: int, connect_timeout: int) -> None:
-        """It is connected already."""
+    def close(self) -> None:
+        """Disconnect when everything is sent."""
 
-    async def connect_tls(
-        self,
-        uri: str | ParseResult,
-        ssl_context: ssl.SSLContext,
-        buffer_size: int,
-        connect_timeout: int,
-    ) -> None:
-        """It uses TLS already."""
-
-    def __bool__(self) -> bool:
-        return True  # nats-py replaces a transport that is false.
+    def abort(self) -> None:
+        """Disconnect at once, whatever is unsent."""
 
 
-class TlsTransport(BusTransport):
+class _Reading(asyncio.Protocol):
+    """Hands on what asyncio reads."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def data_received(self, data: bytes) -> None:
+        self._receiver.received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._receiver.lost(exc)
+
+
+class TlsTransport:
     """TCP with TLS from the first byte."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext) -> None:
         self._address = (host, port)
         self._tls = tls
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._aborted = False
+        self._transport: asyncio.Transport | None = None
 
-    async def open(self) -> None:
+    async def open(self, receiver: Receiver) -> None:
         host, port = self._address
-        self._reader, self._writer = await asyncio.open_connection(
-            host, port, ssl=self._tls, server_hostname=host, limit=READ_BYTES
+        self._transport, _ = await asyncio.get_running_loop().create_connection(
+            lambda: _Reading(receiver), host, port, ssl=self._tls, server_hostname=host
         )
 
-    def abort(self) -> None:
-        self._aborted = True
-        if self._writer is not None:
-            self._writer.transport.abort()
+    def write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
 
     @property
     def buffered(self) -> int:
         # asyncio's TLS transport has no answer once it is closed.
-        if self._writer is None or self._writer.transport.is_closing():
+        if self._transport is None or self._transport.is_closing():
             return 0
-        return self._writer.transport.get_write_buffer_size()
-
-    def write(self, payload: bytes) -> None:
-        if self._writer is not None and not self._aborted:
-            self._writer.write(payload)
-
-    def writelines(self, payload: list[bytes]) -> None:
-        if self._writer is not None and not self._aborted:
-            self._writer.write(b"".join(payload))
-
-    async def read(self, buffer_size: int) -> bytes:
-        assert self._reader is not None
-        return await self._reader.read(READ_BYTES)
-
-    async def readline(self) -> bytes:
-        assert self._reader is not None
-        return await self._reader.readline()
-
-    async def drain(self) -> None:
-        if self._writer is not None and not self._aborted:
-            await self._writer.drain()
-
-    async def wait_closed(self) -> None:
-        if self._writer is not None and not self._aborted:
-            with contextlib.suppress(OSError):
-                await self._writer.wait_closed()
+        return self._transport.get_write_buffer_size()
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        if self._transport is not None:
+            self._transport.close()
 
-    def at_eof(self) -> bool:
-        return self._reader is None or self._reader.at_eof()
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
 
 
-class WebSocketTransport(BusTransport):
+class WebSocketTransport:
     """A WebSocket with TLS."""
 
     def __init__(self, address: str, tls: ssl.SSLContext) -> None:
@@ -127,10 +114,11 @@ class WebSocketTransport(BusTransport):
         self._tls = tls
         self._socket: ClientConnection | None = None
         self._unsent: list[bytes] = []
-        self._closing: asyncio.Task[None] | None = None
-        self._ended = False
+        self._closing = False
+        self._reading: asyncio.Task[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
 
-    async def open(self) -> None:
+    async def open(self, receiver: Receiver) -> None:
         try:
             self._socket = await connect(
                 self._address,
@@ -142,57 +130,50 @@ class WebSocketTransport(BusTransport):
             )
         except websockets.WebSocketException as problem:
             raise ConnectionError(str(problem)) from problem
+        self._reading = asyncio.create_task(self._read(self._socket, receiver))
 
-    def abort(self) -> None:
-        self._ended = True
-        if self._socket is not None:
-            self._socket.transport.abort()
+    def write(self, data: bytes) -> None:
+        self._unsent.append(data)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
 
     @property
     def buffered(self) -> int:
-        waiting = sum(len(each) for each in self._unsent)
+        waiting = sum(map(len, self._unsent))
         if self._socket is None or self._socket.transport.is_closing():
             return waiting
         transport: asyncio.WriteTransport = self._socket.transport
         return waiting + transport.get_write_buffer_size()
 
-    def write(self, payload: bytes) -> None:
-        self._unsent.append(bytes(payload))
-
-    def writelines(self, payload: list[bytes]) -> None:
-        self._unsent.append(b"".join(payload))
-
-    async def read(self, buffer_size: int) -> bytes:
-        return await self.readline()
-
-    async def readline(self) -> bytes:
-        assert self._socket is not None
-        try:
-            received = await self._socket.recv(decode=False)
-        except websockets.ConnectionClosed:
-            self._ended = True
-            return b""
-        return received
-
-    async def drain(self) -> None:
-        payload, self._unsent = b"".join(self._unsent), []
-        if self._socket is None or self._ended or not payload:
-            return
-        try:
-            await self._socket.send(payload)
-        except websockets.ConnectionClosed as problem:
-            raise ConnectionError(str(problem)) from problem
-
-    async def wait_closed(self) -> None:
-        if self._closing is not None:
-            await self._closing
-
     def close(self) -> None:
-        if self._socket is not None and self._closing is None:
-            self._closing = asyncio.create_task(self._socket.close())
+        self._closing = True
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
 
-    def at_eof(self) -> bool:
-        return self._ended
+    def abort(self) -> None:
+        self._unsent.clear()
+        if self._socket is not None:
+            self._socket.transport.abort()
+
+    async def _read(self, socket: ClientConnection, receiver: Receiver) -> None:
+        problem: Exception | None = None
+        try:
+            while True:
+                receiver.received(await socket.recv(decode=False))
+        except websockets.ConnectionClosed as closed:
+            problem = closed
+        finally:
+            receiver.lost(problem)
+
+    async def _write(self) -> None:
+        if self._socket is None:
+            return
+        with contextlib.suppress(websockets.ConnectionClosed):
+            while self._unsent:
+                parts, self._unsent = self._unsent, []
+                await self._socket.send(b"".join(parts))
+            if self._closing:
+                await self._socket.close()
 
 
 def check_address(address: str) -> str:
