@@ -48,6 +48,8 @@ class Figures:
     idle_cpu: float = 0.0
     """Seconds of CPU time per second of an idle server."""
     server_cpu: float = 0.0
+    cpu_parts: dict[str, float] = field(default_factory=dict)
+    """The same for each kind of its processes."""
     agents_cpu: float = 0.0
     viewers_cpu: float = 0.0
     lines: int = 0
@@ -130,6 +132,11 @@ class Figures:
             f"| frames sent, a second | {self.frames / self.seconds:,.0f} |",
             f"| bytes sent, MB a second | {self.frame_bytes / self.seconds / 1e6:.2f} |",
             f"| processor time under load, of one core | {self.server_cpu:.0%} |",
+            *(
+                f"| … of the {name}, of one core | {used:.0%} |"
+                for name, used in self.cpu_parts.items()
+                if len(self.cpu_parts) > 1
+            ),
             f"| processor time with everybody idle, of one core | {self.idle_cpu:.1%} |",
             f"| slowest commit of the store, ms | {self.slowest_commit_s * 1e3:.0f} |",
             f"| memory with nothing, MiB | {_mib(self.rss_bare):.1f} |",

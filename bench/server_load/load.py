@@ -232,6 +232,10 @@ class Run:
         figures.frames = after.frames - before.frames
         figures.frame_bytes = after.frame_bytes - before.frame_bytes
         figures.server_cpu = (after.server_cpu - before.server_cpu) / seconds
+        figures.cpu_parts = {
+            name: (cpu_s - before.cpu_parts[name]) / seconds
+            for name, cpu_s in after.cpu_parts.items()
+        }
         figures.agents_cpu = (after.agents_cpu - before.agents_cpu) / seconds
         figures.viewers_cpu = (after.viewers_cpu - before.viewers_cpu) / seconds
 
@@ -326,6 +330,7 @@ class Run:
             frames=viewers["frames"] + self.tally.frames,
             frame_bytes=viewers["bytes"] + self.tally.bytes,
             server_cpu=self.server.usage().cpu_s,
+            cpu_parts=self.server.cpu_parts(),
             agents_cpu=self.agents.usage().cpu_s,
             viewers_cpu=self.viewers.usage().cpu_s,
         )
@@ -337,6 +342,7 @@ class _Counted:
     frames: int
     frame_bytes: int
     server_cpu: float
+    cpu_parts: dict[str, float]
     agents_cpu: float
     viewers_cpu: float
 
