@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from msgspec import structs
 
-from fairlead.fleet.gateway.node_lobby import NodeLobby
+from fairlead.fleet.gateway.node_lobby import LobbyChange, NodeLobby
 from fairlead.fleet.protocol.envelopes import VERSION, Beat
 from fairlead.fleet.protocol.names import name_of, split_name
 from fairlead.server.protocol.lobby_rows import (
@@ -49,7 +50,9 @@ DISK_STEP = 256 * 1024 * 1024
 class NodeEntry:
     """What a gateway knows of one machine."""
 
-    def __init__(self, node: str, changed: Callable[[NodeEntry], None], name: str = "") -> None:
+    def __init__(
+        self, node: str, changed: Callable[[NodeEntry, LobbyChange], None], name: str = ""
+    ) -> None:
         self.id = node
         self.name = name or node
         self.heard: float | None = None
@@ -58,10 +61,7 @@ class NodeEntry:
         self.since = 0.0
         """When `here` changed, by the gateway's clock."""
         self.beat: Beat | None = None
-        self.changed_sessions: set[str] | None = None
-        self.changed_inbox: set[str] | None = None
-        self._changed = changed
-        self.lobby = NodeLobby(self._lobby_changed)
+        self.lobby = NodeLobby(partial(changed, self))
         self.names: dict[str, str] = {}
         """Session on the node -> its name at the gateway."""
         self.stored: dict[str, ListedSession] = {}
@@ -70,10 +70,6 @@ class NodeEntry:
     def sessions(self) -> dict[str, ListedSession]:
         """The rows of its sessions."""
         return self.lobby.sessions() if self.lobby.is_known else self.stored
-
-    def _lobby_changed(self, sessions: set[str] | None, inbox: set[str] | None) -> None:
-        self.changed_sessions, self.changed_inbox = sessions, inbox
-        self._changed(self)
 
 
 class Directory:
@@ -168,6 +164,7 @@ class Directory:
         arrived = not entry.here
         if arrived:
             entry.here, entry.since = True, self._clock()
+            self._show_server()
         self._show_node(entry)
         return arrived
 
@@ -195,6 +192,8 @@ class Directory:
         for entry in gone:
             entry.here, entry.since = False, self._clock()
             self._show_node(entry)
+        if gone:
+            self._show_server()
         return [entry.id for entry in gone]
 
     def stored(self, node: str, rows: Iterable[ListedSession]) -> None:
@@ -267,10 +266,12 @@ class Directory:
 
     # Within
 
-    def _show(self, entry: NodeEntry) -> None:
-        self._show_sessions(entry, entry.changed_sessions)
-        self._show_inbox(entry, entry.changed_inbox)
-        self._show_node(entry)
+    def _show(self, entry: NodeEntry, changed: LobbyChange) -> None:
+        self._show_sessions(entry, changed.sessions)
+        self._show_inbox(entry, changed.inbox)
+        if changed.server:  # The number of running sessions is counted again with each beat.
+            self._show_server()
+            self._show_node(entry)
 
     def _show_sessions(self, entry: NodeEntry, changed: set[str] | None) -> None:
         if changed is None:
@@ -369,7 +370,6 @@ class Directory:
                 problem=_too_old(beat),
             )
         self._lobby.put("nodes", row)
-        self._show_server()
 
     def _state(self, entry: NodeEntry) -> str:
         if entry.here:

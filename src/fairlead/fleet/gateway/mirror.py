@@ -11,7 +11,7 @@ many there are. The five operations are generic, so a mirror need not know what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.fleet.protocol.envelopes import DocumentBody, Frame, PageBody
@@ -40,7 +40,7 @@ class Mirror:
         self.offset = body.window.first
         """The number of older items that it does not have."""
         self._sections: dict[str, Any] = {
-            name: value for name, value in body.state.items() if name != ITEMS
+            name: _section(value) for name, value in body.state.items() if name != ITEMS
         }
         self._items: dict[str, Any] = {row["id"]: row for row in body.state.get(ITEMS, ())}
         self._order: list[str] = list(self._items)
@@ -56,7 +56,13 @@ class Mirror:
 
     def section(self, name: str) -> Any:
         """The value of a section."""
-        return self._sections[name]
+        value = self._sections[name]
+        return value.in_order() if isinstance(value, _Rows) else value
+
+    def row(self, section: str, row_id: str) -> dict[str, Any] | None:
+        """A row of a list, if it is there."""
+        rows = self._sections.get(section)
+        return rows.by_id.get(row_id) if isinstance(rows, _Rows) else None
 
     def item(self, item_id: str) -> Any:
         """One item."""
@@ -70,9 +76,10 @@ class Mirror:
     def turns_of(self, item_ids: Sequence[str]) -> tuple[Any, ...]:
         """The turns of some items, without those that are in the section already."""
         wanted = dict.fromkeys(self._items[item_id].get("turn") for item_id in item_ids)
-        shown = {row["id"] for row in self._sections.get("turns", ())}
         return tuple(
-            self._turns[turn] for turn in wanted if turn in self._turns and turn not in shown
+            self._turns[turn]
+            for turn in wanted
+            if turn in self._turns and self.row("turns", str(turn)) is None
         )
 
     # Taking in
@@ -142,9 +149,20 @@ class Mirror:
                 if known is not None:
                     shown.append(known)
             else:
-                self._sections[change.to] = _changed(self._sections.get(change.to), change)
+                self._apply_to_section(change)
                 shown.append(change)
         return shown
+
+    def _apply_to_section(self, change: Change) -> None:
+        value = self._sections.get(change.to)
+        if isinstance(change, Replace):
+            self._sections[change.to] = _section(change.value)
+        elif isinstance(change, Set) and change.id is None and isinstance(value, dict):
+            self._sections[change.to] = {**value, **change.fields}
+        elif isinstance(value, _Rows):
+            value.apply(change)
+        else:
+            raise LookupError(change.to)
 
     def _apply_to_items(self, change: Change) -> Change | None:
         """Apply a change of an item; None if it concerns only items that the mirror does not have."""
@@ -180,22 +198,47 @@ class Mirror:
         return change
 
 
-def _changed(value: Any, change: Change) -> Any:
-    """A section after a change; the old value is not modified, because the ring refers to its rows."""
-    if isinstance(change, Replace):
-        return change.value
-    if isinstance(change, Set) and change.id is None:
-        return {**value, **change.fields}
-    rows = list(value)
-    if isinstance(change, Add):
-        place = len(rows) if change.before is None else _place(rows, change.before)
-        rows.insert(place, change.row)
-    elif isinstance(change, Remove):
-        del rows[_place(rows, change.id)]
-    else:
-        place = _place(rows, str(change.id))
-        rows[place] = _changed_row(rows[place], change)
-    return rows
+class _Rows:
+    """A list of rows, found by their ids: a machine may list thousands of sessions.
+
+    A change replaces a row and does not modify it, because the ring of the hub refers to it.
+    """
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self.by_id = {row["id"]: row for row in rows}
+
+    def in_order(self) -> list[dict[str, Any]]:
+        return list(self.by_id.values())
+
+    def apply(self, change: Add | Append | Set | Remove) -> None:
+        rows = self.by_id
+        if isinstance(change, Add):
+            self._add(change)
+        elif isinstance(change, Remove):
+            del rows[change.id]
+        else:
+            row_id = str(change.id)
+            rows[row_id] = _changed_row(rows[row_id], change)
+
+    def _add(self, change: Add) -> None:
+        row = change.row
+        if change.before is None:
+            self.by_id[row["id"]] = row
+            return
+        rows = self.in_order()
+        rows.insert(rows.index(self.by_id[change.before]), row)
+        self.by_id = {each["id"]: each for each in rows}
+
+
+def _section(value: Any) -> Any:
+    """A section as the mirror has it: a list of rows by their ids, anything else as it is."""
+    if isinstance(value, list) and all(_is_row(each) for each in value):
+        return _Rows(value)
+    return value
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("id"), str)
 
 
 def _changed_row(row: dict[str, Any], change: Append | Set) -> dict[str, Any]:
@@ -204,15 +247,8 @@ def _changed_row(row: dict[str, Any], change: Append | Set) -> dict[str, Any]:
     return {**row, change.field: cut(row[change.field], change.offset) + change.text}
 
 
-def _place(rows: list[dict[str, Any]], row_id: str) -> int:
-    """Where a row is; from the end, because changes are about what is new."""
-    for place in range(len(rows) - 1, -1, -1):
-        if rows[place]["id"] == row_id:
-            return place
-    raise LookupError(row_id)
-
-
 def _last_place(ids: list[str], item_id: str) -> int:
+    """Where an item is; from the end, because changes are about what is new."""
     for place in range(len(ids) - 1, -1, -1):
         if ids[place] == item_id:
             return place

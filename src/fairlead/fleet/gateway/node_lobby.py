@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,18 +12,29 @@ from fairlead.fleet.protocol.envelopes import DocumentBody, Frame
 from fairlead.server.protocol.lobby_rows import InboxRow, ListedSession, ServerInfo
 from fairlead.transcript.state.changes import Add, Change, Remove, Set
 
-__all__ = ["Changed", "NodeLobby"]
+__all__ = ["LobbyChange", "NodeLobby"]
 
-SESSIONS, INBOX = "sessions", "inbox"
+SESSIONS, INBOX, SERVER = "sessions", "inbox", "server"
 
-Changed = Callable[[set[str] | None, set[str] | None], None]
-"""Called with the ids of the sessions and of the open requests that changed; None for all."""
+
+class LobbyChange(NamedTuple):
+    """What is different in the lobby of a node."""
+
+    sessions: set[str] | None
+    """The ids of the sessions that changed; None for all."""
+    inbox: set[str] | None
+    """The ids of the open requests that changed; None for all."""
+    server: bool
+    """Whether what the node says about itself changed."""
+
+
+EVERYTHING = LobbyChange(None, None, True)
 
 
 class NodeLobby:
     """A copy of a node's lobby (`mirrors.Copy`)."""
 
-    def __init__(self, changed: Changed) -> None:
+    def __init__(self, changed: Callable[[LobbyChange], None]) -> None:
         self._mirror: Mirror | None = None
         self._changed = changed
         self._server = ServerInfo()
@@ -51,13 +62,13 @@ class NodeLobby:
         except Gap:
             return False
         if changes:
-            self._changed(_ids(changes, SESSIONS), _ids(changes, INBOX))
+            self._changed(_lobby_change(changes))
         return True
 
     def opened(self, body: DocumentBody) -> bool:
         if body.from_seq is None:
             self._mirror = Mirror(body)
-            self._changed(None, None)
+            self._changed(EVERYTHING)
             return True
         if self._mirror is None:
             return False
@@ -66,7 +77,7 @@ class NodeLobby:
         except Gap:
             return False
         if changes:
-            self._changed(_ids(changes, SESSIONS), _ids(changes, INBOX))
+            self._changed(_lobby_change(changes))
         return True
 
     # Rows
@@ -81,21 +92,29 @@ class NodeLobby:
 
     def row(self, session: str) -> ListedSession | None:
         """The row of a session."""
-        value = _find(self._mirror, SESSIONS, session)
+        value = None if self._mirror is None else self._mirror.row(SESSIONS, session)
         return None if value is None else _convert(value, ListedSession)
 
     def request(self, row_id: str) -> InboxRow | None:
         """The row of an open request."""
-        value = _find(self._mirror, INBOX, row_id)
+        value = None if self._mirror is None else self._mirror.row(INBOX, row_id)
         return None if value is None else _convert(value, InboxRow)
 
     def server(self) -> ServerInfo:
         """What the node says about itself."""
-        value = None if self._mirror is None else self._mirror.section("server")
+        value = None if self._mirror is None else self._mirror.section(SERVER)
         if value is not self._server_section:  # A change makes a new value.
             self._server_section = value
             self._server = (None if value is None else _convert(value, ServerInfo)) or ServerInfo()
         return self._server
+
+
+def _lobby_change(changes: list[Change]) -> LobbyChange:
+    return LobbyChange(
+        _ids(changes, SESSIONS),
+        _ids(changes, INBOX),
+        any(change.to == SERVER for change in changes),
+    )
 
 
 def _ids(changes: list[Change], to: str) -> set[str] | None:
@@ -118,12 +137,6 @@ def _rows(mirror: Mirror | None, section: str, kind: type[Any]) -> dict[str, Any
         return {}
     rows = (_convert(row, kind) for row in mirror.section(section))
     return {row.id: row for row in rows if row is not None}
-
-
-def _find(mirror: Mirror | None, section: str, row_id: str) -> Any:
-    if mirror is None or section not in mirror.sections:
-        return None
-    return next((row for row in mirror.section(section) if row["id"] == row_id), None)
 
 
 def _convert(value: Any, kind: type[Any]) -> Any:

@@ -82,7 +82,7 @@ class WorkerDirectory(Directory):
         self._lobby.put("inbox", structs.replace(row, node=""))
 
     def _show_node(self, entry: NodeEntry) -> None:
-        self._show_server()
+        """Clients do not see workers."""
 
     def _show_server(self) -> None:
         self._lobby.show_server()
