@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from itertools import pairwise
 
 from fairlead.fleet.bus.bus import Message
 from fairlead.fleet.bus.memory_bus import MemoryBroker
-from fairlead.fleet.node.speaker import Speaker
+from fairlead.fleet.node.speaker import LOBBY_BURST_S, LOBBY_EVERY_S, Speaker
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.envelopes import Followed, Frame, decode
 from fairlead.server.hub.hub import Hub
@@ -47,6 +48,31 @@ async def test_N12_a_number_without_changes_is_sent_although_nothing_follows() -
     await until(lambda: [each.seq for each in frames] == [1, 2], 60)
     running.cancel()
     flushing.cancel()
+
+
+async def test_the_lobby_is_sent_soon_and_not_often_while_it_changes_all_the_time() -> None:
+    hub = Hub()
+    lobby = Lobby(hub, "epoch", every_s=0.25)
+    broker = MemoryBroker()
+    frames: list[tuple[float, Frame]] = []
+
+    def take(message: Message) -> None:
+        frames.append((time.monotonic(), decode(message.payload, Frame)))
+
+    await broker.connect().subscribe(subjects.lobby("node"), take)
+    speaker = Speaker(hub, broker.connect(), "node")
+    running = asyncio.create_task(speaker.run())
+    began, number = time.monotonic(), 0
+    while (now := time.monotonic()) < began + 2.0:
+        number += 1
+        lobby.set_server(version=str(number))
+        await asyncio.sleep(0.01)
+    most = LOBBY_BURST_S / LOBBY_EVERY_S + (now - began) / LOBBY_EVERY_S + 1
+    assert 2 <= len(frames) <= most
+    await until(lambda: frames[-1][1].seq == number, 60)
+    for (_, before), (_, after) in pairwise(frames):
+        assert after.from_seq == before.seq
+    running.cancel()
 
 
 async def _ask_often(hub: Hub) -> None:

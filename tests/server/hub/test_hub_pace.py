@@ -206,7 +206,7 @@ def test_a_change_wakes_the_task_of_sockets_only_if_a_socket_follows() -> None:
     hub = Hub()
     woken: list[str] = []
     hub.on_ready = lambda: woken.append("sockets")
-    hub.on_changed = lambda: woken.append("copies")
+    hub.on_changed = lambda document: woken.append("copies")
     board = Board(hub, every_s=0.0)
     hub.copy("bus", LIST)
     board.change()

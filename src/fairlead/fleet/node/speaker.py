@@ -10,7 +10,6 @@ The numbers of what was sent (`positions`) are in every beat, so that a gateway 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 
 from fairlead.fleet.bus.bus import Bus, BusError
@@ -20,7 +19,7 @@ from fairlead.fleet.protocol.envelopes import PIECE_BYTES, Followed, Frame, Posi
 from fairlead.server.hub.hub import Hub
 from fairlead.server.protocol.messages import LOBBY
 
-__all__ = ["Speaker"]
+__all__ = ["LOBBY_BURST_S", "LOBBY_EVERY_S", "Speaker"]
 
 INTEREST_S = 30.0
 """How long a gateway's interest lasts; it repeats it every 10 seconds."""
@@ -28,8 +27,16 @@ INTEREST_S = 30.0
 PAUSE_S = 0.002
 """Shortest time between two rounds, so that changes of one moment are merged."""
 
-LOBBY_EVERY_S = 0.1
-"""Least time between two frames of the lobby, which every session changes."""
+LOBBY_EVERY_S = 0.25
+"""Time between two frames of the lobby, which every session changes: clients of a gateway do not get
+it more often."""
+
+LOBBY_SOON_S = 0.05
+LOBBY_BURST_S = 1.0
+"""After a quieter moment, frames come this soon after each other, as many as this time is worth."""
+
+LOBBY_JOIN_S = 0.05
+"""How much earlier it is sent with another frame: the bus costs as much for both as for one."""
 
 BUSY_S = 0.05
 """The pause after the bus refused a frame."""
@@ -44,7 +51,11 @@ class Speaker:
         self._hub = hub
         self._bus = bus
         self._node = node
-        self._wake = asyncio.Event()
+        self._waiting: asyncio.Future[None] | None = None
+        """What `run` waits for."""
+        self._changed = self._lobby_changed = True
+        """Whether a session has changed since the last round, and the lobby since its last frame."""
+        self._round_at = 0.0
         self._sending = asyncio.Lock()
         self._clients: dict[str, str] = {}
         """Client of the hub -> the document that it follows."""
@@ -52,11 +63,12 @@ class Speaker:
         """Document -> gateway -> whether it is looked at, and until when it is followed."""
         self._positions: dict[str, tuple[Position, float]] = {}
         """What was sent of each document, and when."""
-        self._lobby_at = 0.0
+        self._lobby_due = self._lobby_until = 0.0
+        """When the next frame of the lobby may be sent, and the time that those so far are worth."""
         self.frames = 0
         """Frames that were sent since the start."""
         self._follow(LOBBY)
-        hub.on_changed = self._wake.set
+        hub.on_changed = self._note_change
         bus.on_connected(self._on_connected)
 
     # Interest
@@ -122,35 +134,59 @@ class Speaker:
         """Send frames until the task is cancelled."""
         while True:
             await self._wait()
-            self._wake.clear()
-            if not self._bus.connected:
-                await asyncio.sleep(BUSY_S)
-                continue
+            self._changed = False
+            self._round_at = time.monotonic()
             async with self._sending:
-                sent = await self._send(self._drain(self._ready()))
-            await asyncio.sleep(PAUSE_S if sent else BUSY_S)
+                sent = await self._send(self._drain(self._ready(self._round_at)))
+            if not sent:
+                await asyncio.sleep(BUSY_S)
+
+    def _note_change(self, document: str | None) -> None:
+        """The hub has changes for the gateways; changes of the lobby alone can wait."""
+        if document == LOBBY:
+            news, self._lobby_changed = not self._lobby_changed, True
+        else:
+            news, self._changed = not self._changed, True
+        if news:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._waiting is not None:
+            _end_wait(self._waiting)
 
     async def _wait(self) -> None:
-        """Wait for changes; the lobby, or a number without changes, may be due earlier."""
-        if self._wake.is_set():
-            return
-        position, sent = self._hub.position(LOBBY), self.position(LOBBY)
-        now = time.monotonic()
-        due = self._hub.next_due()
-        if position is not None and sent is not None and position[1] != sent.seq:
-            lobby = self._lobby_at + LOBBY_EVERY_S
-            due = lobby if due is None else min(due, lobby)
-        if due is not None and due <= now:
-            return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if due is None else due - now):
-                await self._wake.wait()
+        """Return when there is something to send. Nobody wakes up for nothing: on a machine with many
+        processes, that costs more than a small round."""
+        while (due := self._due()) is None or (left := due - time.monotonic()) > 0:
+            loop = asyncio.get_running_loop()
+            waiting = self._waiting = loop.create_future()
+            # Not `asyncio.timeout`, whose exception costs more than the rest of this.
+            timer = None if due is None else loop.call_later(left, _end_wait, waiting)
+            try:
+                await waiting
+            finally:
+                self._waiting = None
+                if timer is not None:
+                    timer.cancel()
 
-    def _ready(self) -> list[str]:
-        now = time.monotonic()
+    def _due(self) -> float | None:
+        """When the next round may begin; None while nothing can be sent."""
+        if not self._bus.connected:
+            return None
+        if self._changed:
+            return self._round_at + PAUSE_S
+        due = self._hub.next_due()  # A number without changes may be due.
+        if not self._lobby_changed:
+            return due
+        return self._lobby_due if due is None else min(due, self._lobby_due)
+
+    def _ready(self, now: float) -> list[str]:
         lobby = _client(LOBBY)
         names = [name for name in self._hub.ready(now) if name in self._clients and name != lobby]
-        if now - self._lobby_at >= LOBBY_EVERY_S:
+        if self._lobby_changed and now >= self._lobby_due - (LOBBY_JOIN_S if names else 0.0):
+            self._lobby_changed = False
+            self._lobby_until = max(self._lobby_until, now) + LOBBY_EVERY_S
+            self._lobby_due = max(now + LOBBY_SOON_S, self._lobby_until - LOBBY_BURST_S)
             names.append(lobby)
         return names
 
@@ -172,8 +208,6 @@ class Speaker:
         """Send frames; False if the bus refused one. Gateways find what is missing by its numbers."""
         sent = True
         for document, frame in frames:
-            if document == LOBBY:
-                self._lobby_at = time.monotonic()
             try:
                 await self._bus.publish(self._subject(document), _payload(frame))
                 self.frames += 1
@@ -197,7 +231,13 @@ class Speaker:
 
     def _on_connected(self, connected: bool) -> None:
         if connected:
-            self._wake.set()
+            self._changed = True
+            self._wake()
+
+
+def _end_wait(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 def _client(document: str) -> str:

@@ -51,8 +51,8 @@ class Hub:
         """Called when a client may have messages to drain, so that no polling is needed."""
         self.on_urgent: Callable[[], None] | None = None
         """Called when `urgent` has a client."""
-        self.on_changed: Callable[[], None] | None = None
-        """Called like `on_ready`, for the clients that `copy` added."""
+        self.on_changed: Callable[[str | None], None] | None = None
+        """Called like `on_ready`, for the clients that `copy` added, with the document if it is one."""
         self.on_behind: Callable[[str], None] | None = None
         """Called with the name of a copied document that a client has seen more of (N50)."""
         self._urgent: dict[str, None] = {}
@@ -137,7 +137,7 @@ class Hub:
         self._dirty.add(document)
         copies = self._copies.get(document)
         if copies and self.on_changed is not None:
-            self.on_changed()
+            self.on_changed(document)
         if not is_due or (copies and len(copies) == len(followers)):
             return  # Nobody to wake whose socket is here.
         if self.on_ready is not None:
@@ -308,7 +308,7 @@ class Hub:
                 self._ready[client] = None
             if due and self.on_changed is not None:
                 # Two tasks send, and each of them waits for `next_due`: the other one would wait on.
-                self.on_changed()
+                self.on_changed(None)
                 if self.on_ready is not None:
                     self.on_ready()
         return list(self._ready)
@@ -526,7 +526,7 @@ class Hub:
         if self.on_ready is not None:
             self.on_ready()
         if self.on_changed is not None:
-            self.on_changed()
+            self.on_changed(None)
 
     def _resting(self, now: float) -> set[str]:
         """The documents whose changes wait longer; the others are sent in this round."""
