@@ -75,6 +75,49 @@ class World:
         return {each.id: each for each in self.lobby.section(section)}
 
 
+def test_what_nobody_has_to_act_on_is_shown_less_often_the_more_sessions_work() -> None:
+    world = World()
+    world.beat("a")
+    names = [f"s{number}" for number in range(300)]
+    world.opened("a", body([row(name) for name in names], []))
+    seq = 5
+
+    def change(name: str, **fields: Any) -> None:
+        nonlocal seq
+        seq += 1
+        frame = Frame(
+            epoch="e", from_seq=seq - 1, seq=seq, changes=(Set("sessions", name, fields),)
+        )
+        entry = world.directory.node("a")
+        assert entry is not None
+        assert entry.lobby.take(frame)
+
+    def sentences() -> dict[str, str]:
+        return {name: each.last_sentence for name, each in world.rows("sessions").items()}
+
+    for name in names:
+        change(name, last_sentence="One.", last_activity=1.0)
+    assert set(sentences().values()) == {""}
+    world.check_for(0.1)
+    assert set(sentences().values()) == {"One."}
+    for name in names:
+        change(name, last_sentence="Two.", last_activity=2.0)
+    world.beat("a")
+    world.check_for(2.5)
+    assert set(sentences().values()) == {"One."}
+    status = {"state": "tool", "since": 3.0, "last_event": 3.0}
+    change("s0", last_sentence="Three.", status=status)  # The status at once.
+    assert world.rows("sessions")["s0"].status.state == "tool"
+    assert set(sentences().values()) == {"One."}
+    change("s1", last_sentence="Three.", status=status, finished=4.0)  # The end of a turn at once.
+    assert [name for name, shown in sentences().items() if shown == "Three."] == ["s1"]
+    world.beat("a")
+    world.check_for(2.5)
+    world.beat("a")
+    world.check_for(2.5)
+    assert set(sentences().values()) == {"Two.", "Three."}
+
+
 def test_a_machine_whose_beats_stop_is_away_and_its_rows_stay() -> None:
     world = World()
     world.beat("a")

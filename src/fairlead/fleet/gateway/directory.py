@@ -43,6 +43,20 @@ NOT_LISTED = (
     "done. Try again in a moment."
 )
 
+SLOW_FIELDS = frozenset(
+    {"cost_usd", "items", "last_activity", "last_sentence", "lines_added", "lines_removed", "tasks"}
+)
+"""What changes all the time while a session works, and what nobody has to act on."""
+
+STATUS = "status"
+WORKING_FIELDS = SLOW_FIELDS | {STATUS}
+"""What changes during a turn. At its end, other fields change too."""
+
+SLOW_ROW_S = 0.02
+"""What a row that has only such changes adds to the time until the next ones are shown, as on one
+server (`catalog.UNSHOWN_PER_SESSION_S`): with 500 working sessions, each is shown every ten seconds.
+All clients get these rows, also those on a slow line."""
+
 DISK_STEP = 256 * 1024 * 1024
 """The precision of the free space that clients see."""
 
@@ -98,6 +112,9 @@ class Directory:
         """Called with a session's name, its new machine and its id there, when another machine has it."""
         self._inbox: dict[str, set[str]] = {}
         """Node -> the ids of its rows in the inbox of the gateway."""
+        self._late: dict[tuple[str, str], None] = {}
+        """Nodes and sessions whose row has slow changes that are not shown yet."""
+        self._late_until = ticks()
 
     # Nodes
 
@@ -169,7 +186,8 @@ class Directory:
         return arrived
 
     def check(self) -> list[str]:
-        """Notice which machines have fallen silent; returns those that are away since now.
+        """Notice which machines have fallen silent, and show what was held back; returns the machines
+        that are away since now.
 
         While this process was paused or had no CPU time, no beat could be heard. So that time does
         not count (N51).
@@ -177,6 +195,7 @@ class Directory:
         now = self._ticks()
         paused = max(0.0, now - self._checked - LATE_S)
         self._checked = now
+        self._show_late(now)
         if paused:
             for entry in self._nodes.values():
                 if entry.heard is not None:
@@ -273,7 +292,7 @@ class Directory:
             self._show_server()
             self._show_node(entry)
 
-    def _show_sessions(self, entry: NodeEntry, changed: set[str] | None) -> None:
+    def _show_sessions(self, entry: NodeEntry, changed: dict[str, frozenset[str]] | None) -> None:
         if changed is None:
             rows = entry.sessions()
             for session in entry.names.keys() - rows.keys():
@@ -281,12 +300,37 @@ class Directory:
             for row in rows.values():
                 self._put_session(entry, row)
             return
-        for session in changed:
+        for session, fields in changed.items():
+            if fields and fields <= WORKING_FIELDS:
+                self._show_working(entry, session, fields)
+                continue
+            self._late.pop((entry.id, session), None)
             current = entry.lobby.row(session)
             if current is None:
                 self._remove_session(entry, session)
             else:
                 self._put_session(entry, current)
+
+    def _show_working(self, entry: NodeEntry, session: str, fields: frozenset[str]) -> None:
+        """Show the status of a session that works, and the rest later."""
+        if fields & SLOW_FIELDS:
+            self._late[entry.id, session] = None
+        status = entry.lobby.status(session) if STATUS in fields else None
+        name = entry.names.get(session, "")
+        if status is not None and self._owners.get(name) == (entry.id, session):
+            self._lobby.set("sessions", name, status=status)
+
+    def _show_late(self, now: float) -> None:
+        """Show the slow changes, if those before them were not shown just now."""
+        if now < self._late_until or not self._late:
+            return
+        late, self._late = self._late, {}
+        self._late_until = now + SLOW_ROW_S * len(late)
+        for node, session in late:
+            entry = self._nodes.get(node)
+            row = None if entry is None else entry.lobby.row(session)
+            if entry is not None and row is not None:
+                self._put_session(entry, row)
 
     def _put_session(self, entry: NodeEntry, row: ListedSession) -> None:
         name = name_of(entry.id, row.id, row.source)

@@ -9,7 +9,7 @@ import msgspec
 
 from fairlead.fleet.gateway.mirror import Gap, Mirror
 from fairlead.fleet.protocol.envelopes import DocumentBody, Frame
-from fairlead.server.protocol.lobby_rows import InboxRow, ListedSession, ServerInfo
+from fairlead.server.protocol.lobby_rows import InboxRow, ListedSession, ListedStatus, ServerInfo
 from fairlead.transcript.state.changes import Add, Change, Remove, Set
 
 __all__ = ["LobbyChange", "NodeLobby"]
@@ -20,8 +20,9 @@ SESSIONS, INBOX, SERVER = "sessions", "inbox", "server"
 class LobbyChange(NamedTuple):
     """What is different in the lobby of a node."""
 
-    sessions: set[str] | None
-    """The ids of the sessions that changed; None for all."""
+    sessions: dict[str, frozenset[str]] | None
+    """The ids of the sessions that changed, with the fields that were set, or with none if the row was
+    added or removed; None for all."""
     inbox: set[str] | None
     """The ids of the open requests that changed; None for all."""
     server: bool
@@ -95,6 +96,12 @@ class NodeLobby:
         value = None if self._mirror is None else self._mirror.row(SESSIONS, session)
         return None if value is None else _convert(value, ListedSession)
 
+    def status(self, session: str) -> ListedStatus | None:
+        """The status of a session."""
+        row = None if self._mirror is None else self._mirror.row(SESSIONS, session)
+        status = None if row is None else _convert(row.get("status"), ListedStatus)
+        return status if isinstance(status, ListedStatus) else None
+
     def request(self, row_id: str) -> InboxRow | None:
         """The row of an open request."""
         value = None if self._mirror is None else self._mirror.row(INBOX, row_id)
@@ -110,26 +117,30 @@ class NodeLobby:
 
 
 def _lobby_change(changes: list[Change]) -> LobbyChange:
+    inbox = _ids(changes, INBOX)
     return LobbyChange(
         _ids(changes, SESSIONS),
-        _ids(changes, INBOX),
+        None if inbox is None else set(inbox),
         any(change.to == SERVER for change in changes),
     )
 
 
-def _ids(changes: list[Change], to: str) -> set[str] | None:
-    """The ids of the rows of a list that changed; None if it was replaced."""
-    ids: set[str] = set()
+def _ids(changes: list[Change], to: str) -> dict[str, frozenset[str]] | None:
+    """The ids of the rows of a list that changed, with their fields; None if it was replaced."""
+    ids: dict[str, frozenset[str]] = {}
+    others: set[str] = set()
     for change in changes:
         if change.to != to:
             continue
         if isinstance(change, Add):
-            ids.add(change.row["id"])
-        elif isinstance(change, Remove | Set) and change.id is not None:
-            ids.add(change.id)
+            others.add(change.row["id"])
+        elif isinstance(change, Remove):
+            others.add(change.id)
+        elif isinstance(change, Set) and change.id is not None:
+            ids[change.id] = ids.get(change.id, frozenset()).union(change.fields)
         else:
             return None
-    return ids
+    return {**ids, **dict.fromkeys(others, frozenset[str]())}
 
 
 def _rows(mirror: Mirror | None, section: str, kind: type[Any]) -> dict[str, Any]:
