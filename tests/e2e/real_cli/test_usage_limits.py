@@ -42,7 +42,7 @@ def texts(server: RegistryHarness, session: str) -> list[str]:
 
 @pytest.mark.parametrize("cli", ["2.1.325"], indirect=True)
 @pytest.mark.parametrize("restarted", [False, True], ids=["same process", "restarted server"])
-async def test_B90_a_real_session_stops_at_a_limit_holds_and_goes_on_by_itself(
+async def test_B90_a_real_session_stops_at_a_limit_holds_and_continues_by_itself(
     harness: CliHarness, restarted: bool
 ) -> None:
     clock = Clock()
