@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -152,6 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _serve(arguments: argparse.Namespace, address: Address) -> int:
     from fairlead.fleet.bus.storage_check import storage_ready
+    from fairlead.fleet.enrollment.announcing import announce
     from fairlead.fleet.enrollment.control_channel import control_channel
     from fairlead.fleet.enrollment.enrollment_routes import EnrollmentRoutes
     from fairlead.fleet.enrollment.gateway_backup import put_back
@@ -172,7 +174,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
         await members.start()
         stack.push_async_callback(members.close)
         for node in bus.roster.nodes:  # The storage of the bus may be new.
-            await _announce(connection, node, True)
+            await announce(connection, node, True)
         sharing = asyncio.create_task(members.run())
         stack.callback(sharing.cancel)
         gateway = await stack.enter_async_context(
@@ -255,6 +257,7 @@ async def _connected(bus: OwnBus | GivenBus) -> AsyncIterator[Bus]:
 
 
 def _enrollment(bus: OwnBus | GivenBus, connection: Bus, members: SharedRoster) -> Enrollment:
+    from fairlead.fleet.enrollment.announcing import announce
     from fairlead.fleet.enrollment.enrolling import Enrollment
     from fairlead.fleet.gateway.joining_devices import FleetCodes
     from fairlead.fleet.protocol.subjects import AUDIT_STREAM
@@ -265,26 +268,14 @@ def _enrollment(bus: OwnBus | GivenBus, connection: Bus, members: SharedRoster) 
             f"fl.audit.{action}", msgspec.json.encode(record)
         )
 
-    async def announce(node: Any, joined: bool) -> None:
-        await _announce(connection, node, joined)
-
     return Enrollment(
         members,
         bus.access,
         bucket=connection.bucket("access"),
         codes=FleetCodes(connection),
         audit=audit,
-        announce=announce,
+        announce=partial(announce, connection),
     )
-
-
-async def _announce(connection: Bus, node: Any, joined: bool) -> None:
-    """Tell the gateways which machines there are."""
-    bucket = connection.bucket("nodes")
-    if joined:
-        await bucket.put(node.id, msgspec.json.encode({"name": node.name, "joined": node.joined}))
-    else:
-        await bucket.delete(node.id)
 
 
 def _commands(
