@@ -71,6 +71,7 @@ class Replay:
         self._recorded_ids: dict[str, tuple[str, int]] = {}
         self._recorded_counts: Counter[str] = Counter()
         self._process = self._start(version, script)
+        self._reader = threading.Thread(target=self._read, daemon=True)
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
         self._stdin, self._stdout, self._stderr = (cast("IO[bytes]", pipe) for pipe in pipes)
 
@@ -105,8 +106,7 @@ class Replay:
 
     def run(self) -> Replayed:
         """Play the recording to its end."""
-        reader = threading.Thread(target=self._read, daemon=True)
-        reader.start()
+        self._reader.start()
         written: list[Any] = []
         batch: list[Event] = []
         for event in [*self._recorded.events, Event("out", None)]:
@@ -149,6 +149,9 @@ class Replay:
         if self._process.poll() is None:
             self._process.send_signal(number)
             self._process.wait(END_S)
+        if number is signal.SIGKILL:
+            # The program is killed after its stub. It must not find its input closed before.
+            self._reader.join(END_S)
 
     def _read(self) -> None:
         for line in self._stdout:
