@@ -45,7 +45,7 @@ async def machines(shots: ScreenshotRun) -> None:
     server = SignedIn(gate.gateway.base_url, await gate.gateway.launch_link(), gate.project)
     app = await shots.visit(server)  # type: ignore[arg-type]
     await app.page.goto(f"{server.base}/inbox")
-    await expect(app.page.get_by_text("node1-name").first).to_be_visible()
+    await expect(app.page.get_by_role("main").get_by_text("node1-name").first).to_be_visible()
     await shots.keep(app, "machines-inbox")
     await app.page.goto(f"{server.base}/machines")
     card = app.page.get_by_role("article", name="node0-name")
