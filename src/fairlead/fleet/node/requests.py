@@ -43,7 +43,16 @@ from fairlead.fleet.protocol.envelopes import (
 from fairlead.server.http.api import Api
 from fairlead.server.http.routes import Route
 from fairlead.server.intents.registry import Registry
-from fairlead.server.protocol.intents import Intent
+from fairlead.server.protocol.intents import (
+    Archive,
+    DeleteSessions,
+    Fork,
+    Intent,
+    NewSession,
+    Rename,
+    SetTags,
+    UndoDelete,
+)
 from fairlead.server.protocol.messages import LOBBY, IntentResult
 from fairlead.server.refusal import Refusal
 
@@ -61,6 +70,9 @@ REPLIES = 4
 """Askers of one question that get its answer, the last ones: two gateways may ask the same."""
 
 _intent = msgspec.json.Decoder(Intent)
+
+_LISTING = (NewSession, Fork, Rename, Archive, SetTags, DeleteSessions, UndoDelete)
+"""Intents whose effect a client expects in the list of sessions when it has the result."""
 
 
 class NodeRequests:
@@ -240,6 +252,8 @@ class NodeRequests:
             result = _refused(ask.n, "bad_message", text)
         else:
             result = await self._registry.act(device, ask.client, ask.n, intent)
+            if result.ok and isinstance(intent, _LISTING):
+                await self._speaker.flush(LOBBY)  # So that a list after the result has it.
         return await self.transfers.offer(msgspec.json.encode(result), Answer())
 
     async def _last_intent(self, payload: bytes) -> bytes:
