@@ -9,7 +9,6 @@ import pytest
 
 from fairlead.fleet.bus.bus import BusError
 from fairlead.fleet.bus.memory_bus import MemoryBroker
-from fairlead.fleet.enrollment import announcing
 from fairlead.fleet.enrollment.announcing import announce
 from fairlead.fleet.enrollment.roster import EnrolledNode
 
@@ -32,11 +31,8 @@ async def test_N17_a_machine_is_listed_when_the_storage_is_available_again() -> 
     assert await bus.bucket("nodes").get("n1") is None
 
 
-async def test_N17_a_machine_is_not_listed_if_the_storage_stays_unavailable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(announcing, "PATIENCE_S", 0.0)
+async def test_N17_a_machine_is_not_listed_if_the_storage_stays_unavailable() -> None:
     bus = MemoryBroker().connect()
     bus.cut()
     with pytest.raises(BusError):
-        await announce(bus, NODE, True)
+        await announce(bus, NODE, True, patience_s=0.0)

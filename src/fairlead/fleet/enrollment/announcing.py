@@ -18,10 +18,12 @@ has just changed when a machine joins."""
 RETRY_S = 0.1
 
 
-async def announce(bus: Bus, node: EnrolledNode, joined: bool) -> None:
+async def announce(
+    bus: Bus, node: EnrolledNode, joined: bool, *, patience_s: float = PATIENCE_S
+) -> None:
     """List a machine, or remove it; raises `BusError` if the storage stays unavailable."""
     bucket = bus.bucket("nodes")
-    deadline = asyncio.get_running_loop().time() + PATIENCE_S
+    deadline = asyncio.get_running_loop().time() + patience_s
     while True:
         try:
             if joined:
