@@ -201,6 +201,7 @@ class Run:
         before = await self._counted()
         began = time.monotonic()
         acting = [asyncio.create_task(self._act(actor, began)) for actor in self.actors]
+        await asyncio.sleep(plan.seconds)  # Also in a plan without people who act.
         taken = [pair for some in await asyncio.gather(*acting) for pair in some]
         ended = time.monotonic()
         self._note_load(before, await self._counted(), ended - began)
