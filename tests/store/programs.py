@@ -17,10 +17,10 @@ from pathlib import Path
 from fairlead.store.database.folder import DATABASE
 from fairlead.store.database.migrations import MIGRATIONS, Migration
 from fairlead.store.log import OUT, NewEvent, StoreUnavailable
+from fairlead.store.pace import Pace
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.store.tables.intents import IntentOutcome
-from fairlead.store.writer import Pace
 
 ROOT = Path(__file__).parents[2]
 LONG_MIGRATION = Migration(
@@ -74,7 +74,7 @@ async def append(folder: str) -> None:
             seq = last
             say(session, seq)
 
-    async with SqliteStore(folder, pace=Pace(interval=0.005)) as store:
+    async with SqliteStore(folder, pace=Pace(rest=0.005)) as store:
         await asyncio.gather(
             *(write(store, name, n) for name, n in (("a", 1), ("b", 3), ("c", 50)))
         )
@@ -107,7 +107,7 @@ async def migrate(folder: str) -> None:
 async def fill(folder: str, make_room: Callable[[], object]) -> None:
     """Append until the disk is full, free space on request, continue; print everything."""
     changes: asyncio.Queue[str] = asyncio.Queue()
-    async with SqliteStore(folder, pace=Pace(interval=0, probe=0.01)) as store:
+    async with SqliteStore(folder, pace=Pace(rest=0, probe=0.01)) as store:
         store.on_state(lambda state: changes.put_nowait(state.code))
         seq = 0
         while True:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fairlead.store.database.connection import Connect, connect
 from fairlead.store.database.state import StoreState
 from fairlead.store.log import StoredSnapshot, StoreUnavailable
+from fairlead.store.pace import AVERAGED_S, Pace, WriteRate
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.intents import IntentOutcome
 from fairlead.store.tables.sessions import SessionRow
-from fairlead.store.writer import Pace
 from tests.store import programs
 from tests.store.log_contract import lines_of, new
 
 BOUND_S = 60.0
-QUICK = Pace(interval=0.0, patience=0.05, probe=0.01)
+QUICK = Pace(rest=0.0, patience=0.05, probe=0.01)
+LONG_PAUSES = Pace(rest=1e9, longest=BOUND_S * 10)
 
 
 @asynccontextmanager
@@ -98,20 +101,19 @@ async def test_S4_an_append_of_the_last_moment_is_stored_before_the_store_closes
 
 
 async def test_S4_one_that_comes_alone_does_not_wait(folder: Path) -> None:
-    async with SqliteStore(folder, pace=Pace(interval=BOUND_S * 10)) as store:
+    async with SqliteStore(folder, pace=LONG_PAUSES) as store:
         await asyncio.wait_for(store.append("a", new(b"x")), BOUND_S)
 
 
 async def test_S4_a_full_group_does_not_wait(folder: Path) -> None:
-    async with SqliteStore(folder, pace=Pace(interval=BOUND_S * 10, group=3)) as store:
+    async with SqliteStore(folder, pace=structs.replace(LONG_PAUSES, group=3)) as store:
         await store.append("a", new(b"x"))
         waiting = [asyncio.ensure_future(store.append("a", new(b"x"))) for _ in range(3)]
         assert await asyncio.wait_for(asyncio.gather(*waiting), BOUND_S) == [2, 3, 4]
 
 
 async def test_S4_an_urgent_append_does_not_wait_and_takes_the_others_along(folder: Path) -> None:
-    slow = Pace(interval=BOUND_S * 10, quiet_interval=BOUND_S * 10)
-    async with SqliteStore(folder, pace=slow) as store:
+    async with SqliteStore(folder, pace=LONG_PAUSES) as store:
         await store.append("a", new(b"1"))
         waiting = asyncio.ensure_future(store.append("a", new(b"2")))
         urgent: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -121,6 +123,57 @@ async def test_S4_an_urgent_append_does_not_wait_and_takes_the_others_along(fold
         )
         assert await asyncio.wait_for(urgent, BOUND_S) == 1
         assert await asyncio.wait_for(waiting, BOUND_S) == 2
+
+
+async def test_S4_the_pause_after_a_commit_follows_the_event_loop(folder: Path) -> None:
+    late_s = 0.05
+
+    def note_late(last: int, problem: BaseException | None) -> None:
+        time.sleep(late_s)
+
+    async with SqliteStore(folder, pace=Pace(rest=10.0, longest=BOUND_S)) as store:
+        store.append_soon("a", new(b"1"), note_late)
+        await store.append("b", new(b"1"))  # It shares the commit, so the loop is late by now.
+        began = time.monotonic()
+        await store.append("a", new(b"2"))
+        assert time.monotonic() - began > 9 * late_s
+
+
+@pytest.mark.parametrize(
+    ("took", "per_s", "urgent", "pause"),
+    [
+        (0.0, 0, False, 0.0),  # Nothing was committed yet.
+        (0.001, 50, False, 0.001),
+        (0.001, 100, False, 0.001),
+        (0.001, 200, False, 0.025 / 3),
+        (0.001, 400, False, 0.025),
+        (0.001, 9_000, False, 0.025),
+        (0.001, 9_000, True, 0.005),
+        (0.010, 50, False, 0.010),
+        (0.100, 50, False, 0.025),
+        (0.100, 50, True, 0.005),
+    ],
+)
+def test_S4_the_pause_grows_with_the_writes_in_a_second_and_the_time_of_a_commit(
+    took: float, per_s: float, urgent: bool, pause: float
+) -> None:
+    assert Pace().pause_s(took, per_s, urgent=urgent) == pytest.approx(pause)
+
+
+@pytest.mark.parametrize("per_s", [10.0, 100.0, 1_000.0])
+def test_S4_the_rate_of_a_steady_store_is_its_writes_in_a_second(per_s: float) -> None:
+    rate = WriteRate()
+    for number in range(int(10 * per_s)):
+        rate.add(3, number / per_s)
+    # Directly after a write the average is highest.
+    assert 3 * per_s <= rate.per_s <= 3 * (per_s + 1 / AVERAGED_S)
+
+
+def test_S4_after_a_pause_of_seconds_a_store_counts_as_quiet() -> None:
+    rate = WriteRate()
+    rate.add(10_000, 100.0)
+    rate.add(1, 105.0)
+    assert Pace().pause_s(0.0, rate.per_s, urgent=False) == 0.0
 
 
 async def test_S9_the_event_loop_runs_on_while_the_database_is_locked(folder: Path) -> None:
@@ -244,7 +297,7 @@ async def work(folder: Path, connect: Connect) -> list[bytes]:
     """A life of a store; gives back what was acknowledged."""
     acknowledged: list[bytes] = []
     async with SqliteStore(
-        folder, connect=connect, pace=Pace(interval=0.0, patience=0.0, probe=0.001)
+        folder, connect=connect, pace=Pace(rest=0.0, patience=0.0, probe=0.001)
     ) as store:
         for number in range(4):
             lines = [b"%d:%d" % (number, part) for part in range(number + 1)]

@@ -28,6 +28,7 @@ from fairlead.store.database.folder import DataFolder
 from fairlead.store.database.migrations import MIGRATIONS, Migration
 from fairlead.store.database.state import StoreState
 from fairlead.store.log import Event, NewEvent, StoredSnapshot, StoreUnavailable
+from fairlead.store.pace import Pace
 from fairlead.store.readers import SEARCHERS, Read, Readers
 from fairlead.store.tables import (
     audit,
@@ -51,7 +52,7 @@ from fairlead.store.tables.import_index import IndexedFile
 from fairlead.store.tables.intents import IntentOutcome
 from fairlead.store.tables.search import Filters, Hit
 from fairlead.store.tables.sessions import SessionRow
-from fairlead.store.writer import Counters, Done, Job, Pace, Write, Writer, settle
+from fairlead.store.writer import Counters, Done, Job, Write, Writer, settle
 
 __all__ = ["SqliteStore"]
 
@@ -67,10 +68,9 @@ class SqliteStore:
     """Stores events, sessions, devices, audit records, drafts, comments, intents, the search index.
 
     `folder` belongs to one store at a time; a second one raises `FolderInUse`, a folder that
-    cannot be trusted `FolderRefused`. `survive_power_loss` waits for the disk at each commit, of
-    which there are at most a few dozen per second. Without it, acknowledged data survives any end
-    of the process, but the last moments before a power cut may be lost (the log is then shorter,
-    but never corrupt).
+    cannot be trusted `FolderRefused`. `survive_power_loss` waits for the disk at each commit. Without
+    it, acknowledged data survives any end of the process, but the last moments before a power cut
+    may be lost (the log is then shorter, but never corrupt).
     `connect` and `migrations` are for tests.
     """
 

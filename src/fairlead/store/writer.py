@@ -1,11 +1,10 @@
 """The one thread that writes, with group commits, and its behavior when writing fails.
 
-A single write is committed at once. Writes that arrive shortly after a commit wait for the next
-one: the more writes the last commit had, the longer (`Pace.interval` at most), or until there are
-`Pace.group` of them, or until one of them is urgent. Nothing is acknowledged before its commit has returned. The writer waits for
-a lock up to `Pace.patience`; then, as with a full disk, every write is refused at once and a small
-write is tried at intervals until one succeeds. Damage and a newer schema end all writing until
-`start_fresh`.
+A single write is committed at once. Writes that arrive shortly after a commit wait for the next one
+until the pause after it ends (`Pace.pause_s`), or until there are `Pace.group` of them, or until one
+of them is urgent. Nothing is acknowledged before its commit has returned. The writer waits for a lock
+up to `Pace.patience`; then, as with a full disk, every write is refused at once and a small write is
+tried at intervals until one succeeds. Damage and a newer schema end all writing until `start_fresh`.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ from msgspec import Struct
 
 from fairlead.store.database.database import Database
 from fairlead.store.database.state import CLOSED, LOCKED, PASSING, StoreState, state_after
+from fairlead.store.pace import Pace, WriteRate
 
-__all__ = ["Counters", "Done", "Job", "Pace", "Write", "Writer", "settle"]
+__all__ = ["Counters", "Done", "Job", "Write", "Writer", "settle"]
 
 T = TypeVar("T")
 Write: TypeAlias = Callable[[sqlite3.Connection], T]
@@ -34,26 +34,6 @@ Write: TypeAlias = Callable[[sqlite3.Connection], T]
 _RETRY_S = 0.02
 _PROBE_BYTES = 64 * 1024
 """Size of a test write: large enough that the next real write fits too."""
-
-
-class Pace(Struct, frozen=True, kw_only=True):
-    """When to commit, and how long to retry."""
-
-    interval: float = 0.025
-    """Seconds between two commits under load; not noticeable for users."""
-    quiet_interval: float = 0.010
-    """Seconds between two commits of one write each."""
-    interval_per_write: float = 0.007
-    """What each further write of a commit adds to the interval after it, so that a busy store makes
-    fewer and larger commits, and one that serves a single session answers at once."""
-    urgent_interval: float = 0.005
-    """Seconds between two commits while an urgent write waits: someone waits for it."""
-    group: int = 2_000
-    """Number of events that triggers a commit at once."""
-    patience: float = 5.0
-    """Seconds to wait for a lock before writes are refused."""
-    probe: float = 1.0
-    """Seconds between two test writes while writes are refused."""
 
 
 class Counters(Struct):
@@ -129,10 +109,13 @@ class Writer:
         """Whether the thread waits for the time of the next commit: a write need not wake it."""
         self._urgent = False
         """Whether an urgent write is queued."""
-        self._due = 0.0
-        """When the next commit may begin."""
-        self._urgent_due = 0.0
-        """When it may begin if an urgent write is queued."""
+        self._committed_at = 0.0
+        """When the last commit ended."""
+        self._rate = WriteRate()
+        self._took = 0.0
+        """How long it took."""
+        self._noted_after = 0.0
+        """How long the event loop took to note the outcomes of a commit; only the loop sets it."""
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -224,7 +207,10 @@ class Writer:
             return bool(self._jobs or self._orders or not self._stopping)
 
     def _next_commit(self) -> float:
-        return self._urgent_due if self._urgent else self._due
+        """When the next commit may begin."""
+        took = self._took + self._noted_after
+        pause_s = self._pace.pause_s(took, self._rate.per_s, urgent=self._urgent)
+        return self._committed_at + pause_s
 
     def _take(self) -> list[Job[Any]]:
         group: list[Job[Any]] = []
@@ -287,10 +273,8 @@ class Writer:
             self._roll_back(db)
             raise
         ended = time.monotonic()
-        pace = self._pace
-        wait = pace.quiet_interval + pace.interval_per_write * (len(group) - 1)
-        self._due = began + min(pace.interval, wait)
-        self._urgent_due = min(self._due, began + pace.urgent_interval)
+        self._committed_at, self._took = ended, ended - began
+        self._rate.add(len(group), ended)
         counters = self.counters
         counters.commits += 1
         counters.writes += len(group)
@@ -377,7 +361,13 @@ class Writer:
             self._call(self._announce, state)
 
     def _deliver(self, outcomes: Sequence[_Outcome]) -> None:
-        self._call(_settle_all, outcomes)
+        self._call(self._settle_all, outcomes, time.monotonic())
+
+    def _settle_all(self, outcomes: Sequence[_Outcome], since: float) -> None:
+        """In the event loop: report the outcomes of a commit."""
+        for job, result, problem in outcomes:
+            job.done(result, problem)
+        self._noted_after = time.monotonic() - since
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> None:
         if self._loop is not None:
@@ -392,11 +382,6 @@ def _nothing() -> None:
 
 def _nothing_to_flush(_: sqlite3.Connection) -> None:
     """No write buffers."""
-
-
-def _settle_all(outcomes: Sequence[_Outcome]) -> None:
-    for job, result, problem in outcomes:
-        job.done(result, problem)
 
 
 def settle(future: asyncio.Future[Any], result: Any, problem: BaseException | None) -> None:

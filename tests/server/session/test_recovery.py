@@ -22,8 +22,8 @@ from fairlead.server.session.live_session import LiveSession
 from fairlead.server.session.loading import Loaded
 from fairlead.server.sessions.restarts import RestartBudget
 from fairlead.store.database.connection import connect
+from fairlead.store.pace import Pace
 from fairlead.store.sqlite import SqliteStore
-from fairlead.store.writer import Pace
 from fairlead.transcript.state.model import NoticeItem, PromptItem
 from tests.host.children import CHUNK_BYTES, is_full
 from tests.server.cli_file import cli_file
@@ -266,7 +266,7 @@ async def test_a_full_disk_refuses_inputs_pauses_what_is_shown_and_recovers_by_i
         db.execute(f"PRAGMA max_page_count = {pages[0]}")
         return db
 
-    pace = Pace(interval=0.0, probe=0.01)
+    pace = Pace(rest=0.0, probe=0.01)
     store = SqliteStore(tmp_path / "data", connect=limited, pace=pace)
     async with ServerHarness(tmp_path, store=store) as harness:
         session = await harness.new()
@@ -302,7 +302,7 @@ async def test_B40_a_cli_whose_words_cannot_be_stored_waits_until_they_can(tmp_p
         db.execute(f"PRAGMA max_page_count = {pages[0]}")
         return db
 
-    store = SqliteStore(tmp_path / "data", connect=limited, pace=Pace(interval=0.0, probe=0.01))
+    store = SqliteStore(tmp_path / "data", connect=limited, pace=Pace(rest=0.0, probe=0.01))
     limits = Limits(unstored_bytes=500_000, store_retry_s=0.05)
     async with ServerHarness(tmp_path, store=store, limits=limits) as harness:
         session = await harness.new()

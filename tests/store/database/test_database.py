@@ -17,8 +17,8 @@ from fairlead.store.database.connection import connect
 from fairlead.store.database.folder import DATABASE
 from fairlead.store.database.state import StoreState
 from fairlead.store.log import StoreUnavailable
+from fairlead.store.pace import Pace
 from fairlead.store.sqlite import SqliteStore
-from fairlead.store.writer import Pace
 from tests.store import programs
 from tests.store.log_contract import lines_of, new
 from tests.store.programs import line_for
@@ -98,7 +98,7 @@ async def test_S11_a_full_database_refuses_keeps_and_recovers(folder: Path) -> N
         db.execute(f"PRAGMA max_page_count = {pages[0]}")
         return db
 
-    async with SqliteStore(folder, connect=limited, pace=Pace(interval=0.0, probe=0.01)) as store:
+    async with SqliteStore(folder, connect=limited, pace=Pace(rest=0.0, probe=0.01)) as store:
         states: asyncio.Queue[StoreState] = asyncio.Queue()
         store.on_state(states.put_nowait)
         acknowledged = await fill_up(store)
