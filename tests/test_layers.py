@@ -80,6 +80,7 @@ PURE = (
 IMPURE_FILES = {
     "permissions/rules/settings.py",  # reads the CLI's settings files
     "permissions/audit_log.py",  # appends to the audit log
+    "wire/decoders.py",  # a lock, because threads create decoders too
     "server/view/pending_offers.py",  # computes choices in a thread, with a deadline
     "server/view/session_view.py",  # asks the file system what a path is
 }

@@ -11,7 +11,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from fairlead.transcript.state.fold import Fold
 from fairlead.transcript.state.memory import Block, Memory, Notes, Stream
 from fairlead.transcript.state.model import Ledger, Session, Status
 from fairlead.transcript.state.packed import Packed, pack, pack_rows, unpack
+from fairlead.wire import decoders
 
 __all__ = ["Checkpoint", "Unreadable", "checkpoint", "restore"]
 
@@ -69,12 +69,6 @@ class _Head(Struct, frozen=True, kw_only=True):
     """List -> the ids of the rows in each of its parts."""
     growing: dict[str, int]
     """Note -> the number of its parts."""
-
-
-@cache
-def _head_decoder() -> msgspec.json.Decoder[_Head]:
-    """Made at the first use: most programs read no checkpoint."""
-    return msgspec.json.Decoder(_Head)
 
 
 _names = msgspec.json.Decoder(list[str]).decode
@@ -133,7 +127,7 @@ class Checkpoint:
             growing=growing,
         )
         body = pack(head)
-        _head_decoder().decode(unpack(body))
+        decoders.decode(unpack(body), _Head)
         yield body
 
 
@@ -145,7 +139,7 @@ def checkpoint(fold: Fold) -> Checkpoint:
 def restore(parts: Sequence[bytes]) -> Fold:
     """A fold that continues from a checkpoint; raises `Unreadable`."""
     try:
-        head = _head_decoder().decode(unpack(parts[-1]))
+        head: _Head = decoders.decode(unpack(parts[-1]), _Head)
         bodies = iter(parts[:-1])
         fold = Fold()
         fold.touched = head.touched

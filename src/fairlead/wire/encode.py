@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlead.errors import UsageError
-from fairlead.wire import updates
+from fairlead.wire import decoders, updates
 from fairlead.wire.blocks import NEVER, Block, Content
 from fairlead.wire.inputs import (
     Answer,
@@ -76,7 +76,7 @@ def decode_input(line: bytes) -> Input:
     """The value of a line, or an `UnknownInput` with the line if Fairlead would not write it."""
     try:
         data = parse(line)
-        parsed = msgspec.convert(data, _UserLine | _RequestLine | _ResponseLine | _EnvironmentLine)
+        parsed = decoders.convert(data, _INPUT_LINE)
         return _from_user(parsed, data, line) if isinstance(parsed, _UserLine) else parsed.value()
     except (NotJson, Misfit, msgspec.ValidationError, UsageError, RecursionError) as problem:
         return UnknownInput(raw=line, problem=str(problem))
@@ -160,6 +160,9 @@ class _EnvironmentLine(Struct, tag_field="type", tag="update_environment_variabl
 
     def value(self) -> Input:
         return SetEnvironment(self.variables)
+
+
+_INPUT_LINE = _UserLine | _RequestLine | _ResponseLine | _EnvironmentLine
 
 
 def _from_user(parsed: _UserLine, data: Any, line: bytes) -> Input:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
+from fairlead.wire import decoders
 from fairlead.wire.blocks import NEVER, Block, Content, text_of
 from fairlead.wire.message import Message, SessionMessage
 from fairlead.wire.stream import ApiEvent
@@ -225,7 +226,7 @@ class RateLimitInfo(Struct, frozen=True, rename="camel"):
         windows = self.unified_windows if isinstance(self.unified_windows, dict) else {}
         for name, window in windows.items():
             with contextlib.suppress(msgspec.ValidationError):
-                known[name] = msgspec.convert(window, _LimitWindow)
+                known[name] = decoders.convert(window, _LimitWindow)
         return known
 
 

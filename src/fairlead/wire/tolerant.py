@@ -15,6 +15,7 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 from msgspec import Struct, structs
 
+from fairlead.wire import decoders
 from fairlead.wire.blocks import NEVER
 
 __all__ = ["Misfit", "build"]
@@ -27,7 +28,7 @@ class Misfit(ValueError):
 def build(expected: Any, value: Any, problems: list[str], path: str = "") -> Any:
     """`value` as an `expected`, as far as possible; `problems` gets what is not valid."""
     try:
-        return msgspec.convert(value, expected)
+        return decoders.convert(value, expected)
     except (msgspec.ValidationError, RecursionError) as misfit:
         return _build_in_parts(expected, value, problems, path, str(misfit))
 

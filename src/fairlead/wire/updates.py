@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from fairlead.errors import UsageError
+from fairlead.wire import decoders
 from fairlead.wire.blocks import NEVER
 from fairlead.wire.modes import MODES
 
@@ -134,7 +135,7 @@ PermissionUpdate: TypeAlias = (
 def read(plain: Any) -> PermissionUpdate:
     """Read an update from plain JSON values: whole, or as an `UnknownUpdate`. Never fails."""
     try:
-        update: PermissionUpdate = msgspec.convert(plain, PermissionUpdate)
+        update: PermissionUpdate = decoders.convert(plain, PermissionUpdate)
     except (msgspec.ValidationError, RecursionError) as error:
         name = plain.get("type") if isinstance(plain, dict) else None
         return UnknownUpdate(name if isinstance(name, str) else "", plain, str(error))

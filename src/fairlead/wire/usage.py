@@ -6,9 +6,11 @@ CLI's own (camel case) and is cumulative over the process: CLI-507.
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, ValidationError, field
 
-__all__ = ["ModelUsage", "Usage"]
+from fairlead.wire import decoders
+
+__all__ = ["ModelUsage", "Usage", "read_model_usage"]
 
 
 class Usage(Struct, frozen=True, gc=False):
@@ -36,3 +38,12 @@ class ModelUsage(Struct, frozen=True, rename="camel"):
     max_output_tokens: int | None = None
     canonical_model: str | None = None
     provider: str | None = None
+
+
+def read_model_usage(value: Any) -> ModelUsage:
+    """Read the figures of a model from plain JSON values; values of a wrong type count as none."""
+    try:
+        usage: ModelUsage = decoders.convert(value, ModelUsage, strict=False)
+    except ValidationError:
+        return ModelUsage()
+    return usage

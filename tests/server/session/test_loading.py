@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from fairlead.store.log import IN, Event, NewEvent, StoredSnapshot
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.search import Filters
 from fairlead.store.tables.sessions import SessionRow
-from fairlead.transcript.state.facts import PromptHeld
+from fairlead.transcript.state.facts import HostStopping, ProcessStarted, PromptHeld
 from fairlead.transcript.transcript import Transcript
 from fairlead.wire.inputs import ForeignPrompt, UnknownInput
 from tests.server.server_harness import ServerHarness
@@ -49,8 +50,8 @@ class Counting(MemoryLog):
 class Held:
     """A session in memory, without a process."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self.id = SESSION
+    def __init__(self, loaded: Loaded, session: str = SESSION) -> None:
+        self.id = session
         self.seq = loaded.seq
         self.transcript = loaded.transcript
 
@@ -92,6 +93,26 @@ async def test_a_checkpoint_and_the_events_after_it_are_the_whole_session(name: 
     everything.fold(await log.read(SESSION, 0, len(events)))
     assert (loaded.seq, loaded.checkpoint_seq) == (len(events), half)
     assert plain(loaded.transcript) == plain(everything.transcript)
+
+
+async def test_W60_sessions_can_be_opened_at_once_directly_after_the_start(tmp_path: Path) -> None:
+    # The process ended with a segmentation fault: threads created the same decoders.
+    names, expected = [str(number) for number in range(24)], []
+    async with SqliteStore(tmp_path / "data") as store:
+        for name in names:
+            events = recorded("2.1.325/parallel")
+            facts = [event_of(ProcessStarted(), 1.0), event_of(HostStopping(), 2.0)]
+            await store.append(name, [*facts, *events])
+            loaded = await Loaded.from_log(store, name)
+            await Checkpoints(store, Limits()).keep(Held(loaded, name))
+            expected.append(await store.append(name, [*events, *facts]))
+    program = [sys.executable, "-m", "tests.server.session.opening_program"]
+    process = await asyncio.create_subprocess_exec(
+        *program, str(tmp_path / "data"), *names, stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await process.communicate()
+    assert process.returncode == 0
+    assert [int(line) for line in printed.split()] == expected
 
 
 async def test_a_checkpoint_of_other_code_is_left() -> None:

@@ -21,7 +21,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from fairlead.server.protocol.usage_rows import UsageReport, UsageRow
@@ -33,7 +32,7 @@ from fairlead.store.tables.usage import UsageLine, usage_lines
 from fairlead.transcript.state import plain
 from fairlead.transcript.state.facts import Accounted, ProcessStarted
 from fairlead.wire.events import Result
-from fairlead.wire.usage import ModelUsage
+from fairlead.wire.usage import ModelUsage, read_model_usage
 
 __all__ = ["Account", "Spent", "Usage"]
 
@@ -81,7 +80,7 @@ class Account:
 
     def take_total(self, total: float, models: dict[str, Any]) -> dict[str, Figures]:
         """A file reports the total cost so far."""
-        totals = {name: _figures(_usage(value)) for name, value in models.items()}
+        totals = {name: _figures(read_model_usage(value)) for name, value in models.items()}
         self._total, self._models = total, totals
         return _with_rest(totals, total)
 
@@ -93,7 +92,7 @@ class Account:
         totals = {name: _figures(usage) for name, usage in result.model_usage.items()}
         since_last = plain.mapping(result.data).get("model_usage_since_last_result")
         if isinstance(since_last, dict):
-            spent = {name: _figures(_usage(value)) for name, value in since_last.items()}
+            spent = {name: _figures(read_model_usage(value)) for name, value in since_last.items()}
             cost = sum(figures["cost_usd"] for figures in spent.values())
         else:
             spent = {name: _less(now, self._models.get(name, {})) for name, now in totals.items()}
@@ -274,13 +273,6 @@ def _row(key: _Key, sums: Figures) -> UsageRow:
         cache_creation_input_tokens=int(sums["cache_creation_input_tokens"]),
         cost_usd=round(sums["cost_usd"], _DIGITS),
     )
-
-
-def _usage(value: Any) -> ModelUsage:
-    try:
-        return msgspec.convert(value, ModelUsage, strict=False)
-    except msgspec.ValidationError:
-        return ModelUsage()
 
 
 def _figures(usage: ModelUsage) -> Figures:

@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from fairlead.store.log import FACT, IN, OUT, Event, NewEvent
 from fairlead.transcript.reduce import Fed
 from fairlead.transcript.state.facts import Fact
+from fairlead.wire import decoders
 from fairlead.wire.decode import decode
 from fairlead.wire.encode import decode_input, encode, to_object
 from fairlead.wire.events import Malformed, StreamEvent
@@ -93,7 +94,8 @@ def _fact(line: bytes) -> Fed | None:
         prompt = decode_input(write(plain["prompt"]))
         return kind(prompt) if isinstance(prompt, Prompt) else None  # type: ignore[return-value]
     try:
-        return msgspec.convert(plain, kind)  # type: ignore[return-value]
+        fact: Fed = decoders.convert(plain, kind)
+        return fact
     except msgspec.ValidationError:
         return None
 

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from fairlead.wire import decoders
+
 __all__ = [
     "Delivery",
     "NewDelivery",
@@ -127,7 +129,7 @@ def put(
 def marks(db: sqlite3.Connection) -> dict[str, NoticeMark]:
     """The marks of all sessions."""
     rows = db.execute("SELECT session, mark FROM notice_marks")
-    return {session: msgspec.json.decode(mark, type=NoticeMark) for session, mark in rows}
+    return {session: decoders.decode(mark, NoticeMark) for session, mark in rows}
 
 
 _DELIVERY = (

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from fairlead.transcript.reducers import context
 from fairlead.transcript.state import plain
 from fairlead.transcript.state.facts import Accounted
 from fairlead.transcript.state.fold import Fold
 from fairlead.wire.events import Result
-from fairlead.wire.usage import ModelUsage
+from fairlead.wire.usage import ModelUsage, read_model_usage
 
 __all__ = ["on_accounted", "take_result"]
 
@@ -71,7 +69,11 @@ def take_result(fold: Fold, turn: str, message: Result) -> None:
 
 def on_accounted(fold: Fold, fact: Accounted) -> None:
     """A transcript file says what the session had cost so far."""
-    totals = {name: _usage(value) for name, value in fact.models.items() if isinstance(value, dict)}
+    totals = {
+        name: read_model_usage(value)
+        for name, value in fact.models.items()
+        if isinstance(value, dict)
+    }
     spent = {name: _numbers(usage) for name, usage in totals.items()}
     fold.put(
         "ledger",
@@ -90,15 +92,10 @@ def _since_last_result(message: Result) -> dict[str, dict[str, Any]] | None:
     if not isinstance(reported, dict):
         return None
     return {
-        name: _numbers(_usage(value)) for name, value in reported.items() if isinstance(value, dict)
+        name: _numbers(read_model_usage(value))
+        for name, value in reported.items()
+        if isinstance(value, dict)
     }
-
-
-def _usage(value: dict[str, Any]) -> ModelUsage:
-    try:
-        return msgspec.convert(value, ModelUsage, strict=False)
-    except msgspec.ValidationError:
-        return ModelUsage()
 
 
 def _numbers(usage: ModelUsage) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import msgspec
 
 from fairlead.transcript.state.model import Background, File, Item, Pending, Settled, Task, Turn
+from fairlead.wire import decoders
 
 __all__ = ["Packed", "pack", "pack_rows", "unpack"]
 
@@ -25,23 +25,16 @@ PART_BYTES = 512 * 1024
 LEVEL = 1
 """Of compression: JSON becomes five times smaller, and a higher level is not worth its time."""
 
-_ROW = {
-    "items": Item,
-    "turns": Turn,
-    "pending": Pending,
-    "settled": Settled,
-    "tasks": Task,
-    "background": Background,
-    "files": File,
+_ROWS: dict[str, Any] = {
+    "items": tuple[Item, ...],
+    "turns": tuple[Turn, ...],
+    "pending": tuple[Pending, ...],
+    "settled": tuple[Settled, ...],
+    "tasks": tuple[Task, ...],
+    "background": tuple[Background, ...],
+    "files": tuple[File, ...],
 }
 _encode = msgspec.json.Encoder().encode
-
-
-@cache
-def _decoder(to: str) -> msgspec.json.Decoder[tuple[Any, ...]]:
-    """Made at the first use: most programs read no checkpoint."""
-    kind = _ROW[to]
-    return msgspec.json.Decoder(tuple[kind, ...])  # type: ignore[valid-type]
 
 
 class Packed:
@@ -56,7 +49,8 @@ class Packed:
 
     def rows(self) -> tuple[Any, ...]:
         """The rows themselves; raises `zlib.error` or `msgspec.DecodeError` if they are broken."""
-        return _decoder(self.to).decode(zlib.decompress(self.body))
+        rows: tuple[Any, ...] = decoders.decode(zlib.decompress(self.body), _ROWS[self.to])
+        return rows
 
 
 def pack_rows(to: str, ids: Sequence[str], rows: Sequence[Any]) -> Iterator[Packed]:
