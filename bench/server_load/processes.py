@@ -8,6 +8,7 @@ facts of the system (Linux).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -236,9 +237,13 @@ class Server:
         return float(matches[1])
 
     async def end(self) -> None:
-        """End it as Ctrl-C does."""
-        self._process.send_signal(signal.SIGINT)
+        """End it as Ctrl-C does; raises `RuntimeError` if it crashed."""
+        with contextlib.suppress(ProcessLookupError):  # It has ended already.
+            self._process.send_signal(signal.SIGINT)
         await ended(self._process)
+        code = self._process.returncode
+        if code not in (0, 128 + signal.SIGINT, -signal.SIGINT):
+            raise RuntimeError(f"the server ended with exit code {code}")
 
 
 def environment(folder: Path, source: Path = SOURCE) -> dict[str, str]:

@@ -95,6 +95,8 @@ class ServerProcess:
             assert process.stdout is not None
             await process.stdout.read()
             await process.wait()
+        # A crash of a library while the server ends would go unnoticed otherwise.
+        assert process.returncode in (0, 128 + number, -number)
 
 
 def _free_port() -> int:
