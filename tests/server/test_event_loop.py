@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -29,3 +30,23 @@ def test_a_server_runs_on_uvloop() -> None:
 
 def test_a_server_runs_without_uvloop() -> None:
     assert _loop_of('sys.modules["uvloop"] = None') == "asyncio"
+
+
+def test_B138_a_crash_shows_what_every_thread_was_doing() -> None:
+    program = """
+import signal
+from fairlead.server.event_loop import run
+async def crashing():
+    signal.raise_signal(signal.SIGSEGV)
+run(crashing())
+"""
+    crashed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert crashed.returncode == -signal.SIGSEGV
+    assert "Segmentation fault" in crashed.stderr
+    assert "in crashing" in crashed.stderr
+
+
+def test_B138_a_server_runs_without_stderr() -> None:
+    assert _loop_of("sys.stderr = None") == "uvloop"
