@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name in names:
             CONTENDERS[name](OUT, say)
         return 0
-    plan = Plan(arguments.sessions, arguments.lines, arguments.pace)
+    plan = Plan(arguments.sessions, arguments.lines, arguments.pace, arguments.deltas)
     machine, load = report.machine(), report.load()
     say(f"{machine}; {load}")
     servers = asyncio.run(_rounds(names, plan, arguments.rounds))
@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "load": [load, report.load()],
             "sessions": plan.sessions,
             "lines_per_s": plan.per_s,
+            "deltas": plan.deltas,
             "servers": [server.as_data() for server in servers],
         }
         results.save("servers", figures)
@@ -91,6 +92,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sessions", type=int, default=10, metavar="N")
     parser.add_argument("--lines", type=int, default=200, metavar="N", help="of each session")
     parser.add_argument("--pace", type=float, default=20.0, metavar="LINES_PER_S")
+    parser.add_argument(
+        "--deltas", type=int, default=20_000, metavar="N", help="of one session, at full speed"
+    )
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--save", action="store_true", help="replace them in bench/results.json")
     parser.add_argument(

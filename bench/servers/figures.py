@@ -22,10 +22,14 @@ class Run:
     lines: int
     missing: int
     """Lines that no frame contained."""
+    missing_deltas: int
+    """The same for the deltas at full speed."""
     line_s: float
     """CPU time of a line, without what its session costs."""
     session_s: float
     """CPU time of a new session with a turn of a few lines."""
+    delta_s: float
+    """CPU time of a delta that arrives at full speed."""
     delay_p50_s: float
     delay_p99_s: float
     rss_idle: int
@@ -36,6 +40,7 @@ class Run:
 
 ROWS: tuple[tuple[str, Callable[[Run], float]], ...] = (
     ("CPU time per line, µs", lambda run: 1e6 * run.line_s),
+    ("CPU time per delta at full speed, µs", lambda run: 1e6 * run.delta_s),
     ("CPU time of a session with a turn of 5 lines, ms", lambda run: 1e3 * run.session_s),
     ("line to frame p50, ms", lambda run: 1e3 * run.delay_p50_s),
     ("line to frame p99, ms", lambda run: 1e3 * run.delay_p99_s),
@@ -84,8 +89,11 @@ def table(servers: Sequence[Server]) -> str:
             ratio = f" ({value / own:.2g}x)" if server is not ours and own > 0 else ""
             cells.append(f"{short(value)}{ratio}")
         lines.append(f"| {title} | {' | '.join(cells)} |")
-    lost = (f"{server.name} {server.version} {server.runs[-1].missing}" for server in shown)
-    lines.append(f"\nLines that no frame contained, in the last run: {', '.join(lost)}.")
+    lost = (
+        f"{server.name} {server.version} {last.missing} and {last.missing_deltas}"
+        for server, last in ((server, server.runs[-1]) for server in shown)
+    )
+    lines.append(f"\nLines and deltas that no frame contained, in the last run: {', '.join(lost)}.")
     lines += [
         f"{server.name} {server.version}: {server.problem}" for server in servers if server.problem
     ]

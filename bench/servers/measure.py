@@ -34,10 +34,12 @@ _MARK = re.compile(rb"@(\d+\.\d{6}) ")
 class Plan:
     """How much work each server gets."""
 
-    def __init__(self, sessions: int, lines: int, per_s: float) -> None:
+    def __init__(self, sessions: int, lines: int, per_s: float, deltas: int = 20_000) -> None:
         self.sessions = sessions
         self.lines = lines
         self.per_s = per_s
+        self.deltas = deltas
+        """Of one session that writes them at full speed."""
 
     @property
     def prompt(self) -> str:
@@ -75,6 +77,9 @@ async def measure(contender: Contender, plan: Plan) -> Run:
             arrivals = _Arrivals()
             all_s = await _cpu_of_work(contender, plan.sessions, plan.prompt, arrivals.heard)
             rss = usage_of(contender.pid).rss
+            pieces = _Arrivals()
+            begun_s = await _cpu_of_work(contender, 1, f"deltas={FEW_LINES}", lambda _: None)
+            flood_s = await _cpu_of_work(contender, 1, f"deltas={plan.deltas}", pieces.heard)
         finally:
             await contender.end()
     wanted = plan.sessions * plan.lines
@@ -83,6 +88,8 @@ async def measure(contender: Contender, plan: Plan) -> Run:
         ready_s=ready_s,
         lines=wanted,
         missing=wanted - len(arrivals.delays),
+        missing_deltas=plan.deltas - len(pieces.delays),
+        delta_s=(flood_s - begun_s) / max(1, plan.deltas - FEW_LINES),
         line_s=(all_s - few_s) / (wanted - plan.sessions * FEW_LINES),
         session_s=few_s / plan.sessions,
         delay_p50_s=delays.percentile(0.5),

@@ -18,6 +18,8 @@ RUN = Run(
     ready_s=1.0,
     lines=100,
     missing=0,
+    missing_deltas=0,
+    delta_s=10e-6,
     line_s=100e-6,
     session_s=0.02,
     delay_p50_s=0.002,
@@ -32,8 +34,9 @@ RUN = Run(
 @pytest.mark.matrix(target="faults", cases=0)
 @pytest.mark.timeout(240)
 async def test_every_line_of_every_session_arrives_and_is_measured() -> None:
-    run = await measure(Fairlead(), Plan(sessions=2, lines=15, per_s=30.0))
-    assert (run.lines, run.missing) == (30, 0)
+    run = await measure(Fairlead(), Plan(sessions=2, lines=15, per_s=30.0, deltas=2_000))
+    assert (run.lines, run.missing, run.missing_deltas) == (30, 0, 0)
+    assert run.delta_s > 0
     assert run.session_s > 0
     assert 0 < run.delay_p50_s <= run.delay_p99_s < 60
     assert run.ready_s > 0
@@ -49,7 +52,7 @@ def test_a_table_has_ratios_to_the_first_server_and_names_what_could_not_be_driv
     assert rows[0] == "| figure | Fairlead 1 | Other 2 |"
     assert rows[2] == "| CPU time per line, µs | 100 | 250 (2.5x) |"
     assert "| more memory for each working session, MiB | 0 | 0 |" in rows
-    assert rows[-2].endswith("Fairlead 1 0, Other 2 4.")
+    assert rows[-2].endswith("Fairlead 1 0 and 0, Other 2 4 and 0.")
     assert rows[-1] == "Broken 3: it ended with 1"
     assert table([broken]) == "no server could be driven"
     assert broken.as_data()["figures"] == {}
