@@ -16,7 +16,7 @@ from msgspec import structs
 from fairlead.store.database.connection import Connect, connect
 from fairlead.store.database.state import StoreState
 from fairlead.store.log import StoredSnapshot, StoreUnavailable
-from fairlead.store.pace import AVERAGED_S, Pace, WriteRate
+from fairlead.store.pace import CpuShare, Pace
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.intents import IntentOutcome
 from fairlead.store.tables.sessions import SessionRow
@@ -140,40 +140,48 @@ async def test_S4_the_pause_after_a_commit_follows_the_event_loop(folder: Path) 
 
 
 @pytest.mark.parametrize(
-    ("took", "per_s", "urgent", "pause"),
+    ("took", "share", "urgent", "pause"),
     [
-        (0.0, 0, False, 0.0),  # Nothing was committed yet.
-        (0.001, 50, False, 0.001),
-        (0.001, 100, False, 0.001),
-        (0.001, 200, False, 0.025 / 3),
-        (0.001, 400, False, 0.025),
-        (0.001, 9_000, False, 0.025),
-        (0.001, 9_000, True, 0.005),
-        (0.010, 50, False, 0.010),
-        (0.100, 50, False, 0.025),
-        (0.100, 50, True, 0.005),
+        (0.0, 0.0, False, 0.0),  # Nothing was committed yet.
+        (0.001, 0.02, False, 0.001),
+        (0.001, 0.08, False, 0.001),
+        (0.001, 0.12, False, 0.0125),
+        (0.001, 0.16, False, 0.025),
+        (0.001, 1.3, False, 0.025),
+        (0.001, 1.3, True, 0.005),
+        (0.010, 0.02, False, 0.010),
+        (0.100, 0.02, False, 0.025),
+        (0.100, 0.02, True, 0.005),
     ],
 )
-def test_S4_the_pause_grows_with_the_writes_in_a_second_and_the_time_of_a_commit(
-    took: float, per_s: float, urgent: bool, pause: float
+def test_S4_the_pause_grows_with_the_load_of_the_process_and_the_time_of_a_commit(
+    took: float, share: float, urgent: bool, pause: float
 ) -> None:
-    assert Pace().pause_s(took, per_s, urgent=urgent) == pytest.approx(pause)
+    assert Pace().pause_s(took, share, urgent=urgent) == pytest.approx(pause)
 
 
-@pytest.mark.parametrize("per_s", [10.0, 100.0, 1_000.0])
-def test_S4_the_rate_of_a_steady_store_is_its_writes_in_a_second(per_s: float) -> None:
-    rate = WriteRate()
-    for number in range(int(10 * per_s)):
-        rate.add(3, number / per_s)
-    # Directly after a write the average is highest.
-    assert 3 * per_s <= rate.per_s <= 3 * (per_s + 1 / AVERAGED_S)
+@pytest.mark.parametrize("share", [0.01, 0.1, 1.5])
+@pytest.mark.parametrize("every_s", [0.001, 0.02, 1.0])
+def test_S4_the_share_of_a_steady_process_is_its_cpu_time_in_a_second(
+    share: float, every_s: float
+) -> None:
+    cpu = CpuShare(7.0, 100.0)
+    for number in range(1, int(10 / every_s)):
+        cpu.note(7.0 + share * number * every_s, 100.0 + number * every_s)
+    assert cpu.share == pytest.approx(share)
 
 
-def test_S4_after_a_pause_of_seconds_a_store_counts_as_quiet() -> None:
-    rate = WriteRate()
-    rate.add(10_000, 100.0)
-    rate.add(1, 105.0)
-    assert Pace().pause_s(0.0, rate.per_s, urgent=False) == 0.0
+def test_S4_after_a_pause_of_seconds_a_process_counts_as_idle() -> None:
+    cpu = CpuShare()
+    for number in range(100):
+        cpu.note(0.1 * number, 0.1 * number)
+    busy = cpu.share
+    cpu.note(9.9 + 0.01, 9.9 + 5.0)
+    assert busy == pytest.approx(1.0)
+    assert Pace().pause_s(0.0, cpu.share, urgent=False) == 0.0
+    assert cpu.share > 0
+    cpu.note(11.0, 9.9 + 5.0)  # The clock stands still: nothing can be said.
+    assert cpu.share < 0.01
 
 
 async def test_S9_the_event_loop_runs_on_while_the_database_is_locked(folder: Path) -> None:

@@ -6,29 +6,32 @@ import math
 
 from msgspec import Struct
 
-__all__ = ["AVERAGED_S", "Pace", "WriteRate"]
+__all__ = ["AVERAGED_S", "CpuShare", "Pace"]
 
 AVERAGED_S = 0.25
-"""Time constant of the average: so long that the rate of a steady load hardly varies."""
+"""Time constant of the average: so long that the share of a steady load hardly varies."""
 
 
 class Pace(Struct, frozen=True, kw_only=True):
     """When to commit, and how long to retry.
 
     A commit costs nearly the same for one write as for many, and so does the work in the event loop
-    that follows it. The writer therefore pauses after each commit and collects writes for the next one.
+    that follows it. If the process is busy, the writer therefore pauses after each commit and collects
+    writes for the next one.
 
-    - A store with few writes commits each of them at once. From `calm` to `busy` writes a second the
-      pause grows to its longest value, so that more writes cause larger commits and not more of them.
+    - While the process uses little CPU time, each write is committed at once. From `calm` to `busy`
+      of a core the pause grows to its longest value, so that more work causes larger commits and not
+      more of them. The share follows from the pauses too: it settles where both agree, and a faster
+      machine has shorter pauses with the same load.
     - The pause is at least as long as the last commit took until the event loop had noted its
       outcomes (`rest`), because a long time means that the disk, the event loop or the machine is
       overloaded.
     """
 
-    calm: float = 100.0
-    """Most writes a second that are committed without a pause."""
-    busy: float = 400.0
-    """Least writes a second at which the pause is the longest."""
+    calm: float = 0.08
+    """Up to this share of a core in use by the process, commits need no pause."""
+    busy: float = 0.16
+    """From this share on, the pause is the longest."""
     rest: float = 1.0
     """The pause is at least this multiple of the time that the commit took."""
     longest: float = 0.025
@@ -42,26 +45,26 @@ class Pace(Struct, frozen=True, kw_only=True):
     probe: float = 1.0
     """Seconds between two test writes while writes are refused."""
 
-    def pause_s(self, took: float, per_s: float, *, urgent: bool) -> float:
-        """Seconds to pause after a commit that took `took` seconds, with `per_s` writes a second."""
-        crowded = (per_s - self.calm) / (self.busy - self.calm)
+    def pause_s(self, took: float, share: float, *, urgent: bool) -> float:
+        """Seconds to pause after a commit that took `took` seconds, at this share of a core."""
+        crowded = (share - self.calm) / (self.busy - self.calm)
         longest = self.longest_urgent if urgent else self.longest
         return min(longest, max(self.rest * took, self.longest * crowded))
 
 
-class WriteRate:
-    """Writes a second, averaged over the last moments."""
+class CpuShare:
+    """The share of a core that the process has used, averaged over the last moments."""
 
-    def __init__(self) -> None:
-        self._recent = 0.0
-        self._at = 0.0
-
-    def add(self, writes: int, now: float) -> None:
-        """So many writes were committed."""
-        self._recent = writes + self._recent * math.exp((self._at - now) / AVERAGED_S)
+    def __init__(self, cpu_s: float = 0.0, now: float = 0.0) -> None:
+        self.share = 0.0
+        self._cpu_s = cpu_s
         self._at = now
 
-    @property
-    def per_s(self) -> float:
-        """The rate at the last commit."""
-        return self._recent / AVERAGED_S
+    def note(self, cpu_s: float, now: float) -> None:
+        """The process has used `cpu_s` seconds of CPU time since its start."""
+        passed = now - self._at
+        if passed <= 0:
+            return
+        kept = math.exp(-passed / AVERAGED_S)
+        self.share = kept * self.share + (1 - kept) * (cpu_s - self._cpu_s) / passed
+        self._cpu_s, self._at = cpu_s, now

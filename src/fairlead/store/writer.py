@@ -1,8 +1,8 @@
 """The one thread that writes, with group commits, and its behavior when writing fails.
 
 A single write is committed at once. Writes that arrive shortly after a commit wait for the next one
-until the pause after it ends (`Pace.pause_s`), or until there are `Pace.group` of them, or until one
-of them is urgent. Nothing is acknowledged before its commit has returned. The writer waits for a lock
+until the pause after it ends (`Pace.pause_s`; shorter if one of them is urgent), or until there are
+`Pace.group` of them. Nothing is acknowledged before its commit has returned. The writer waits for a lock
 up to `Pace.patience`; then, as with a full disk, every write is refused at once and a small write is
 tried at intervals until one succeeds. Damage and a newer schema end all writing until `start_fresh`.
 """
@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from fairlead.store.database.database import Database
 from fairlead.store.database.state import CLOSED, LOCKED, PASSING, StoreState, state_after
-from fairlead.store.pace import Pace, WriteRate
+from fairlead.store.pace import CpuShare, Pace
 
 __all__ = ["Counters", "Done", "Job", "Write", "Writer", "settle"]
 
@@ -111,7 +111,7 @@ class Writer:
         """Whether an urgent write is queued."""
         self._committed_at = 0.0
         """When the last commit ended."""
-        self._rate = WriteRate()
+        self._cpu = CpuShare(time.process_time(), time.monotonic())
         self._took = 0.0
         """How long it took."""
         self._noted_after = 0.0
@@ -209,7 +209,7 @@ class Writer:
     def _next_commit(self) -> float:
         """When the next commit may begin."""
         took = self._took + self._noted_after
-        pause_s = self._pace.pause_s(took, self._rate.per_s, urgent=self._urgent)
+        pause_s = self._pace.pause_s(took, self._cpu.share, urgent=self._urgent)
         return self._committed_at + pause_s
 
     def _take(self) -> list[Job[Any]]:
@@ -274,7 +274,7 @@ class Writer:
             raise
         ended = time.monotonic()
         self._committed_at, self._took = ended, ended - began
-        self._rate.add(len(group), ended)
+        self._cpu.note(time.process_time(), ended)
         counters = self.counters
         counters.commits += 1
         counters.writes += len(group)
