@@ -23,6 +23,7 @@ from bench.server_load.active_client import ActiveClient
 from bench.server_load.figures import Figures, Times
 from bench.server_load.follower import Tally
 from bench.server_load.instructions import Instructions
+from bench.server_load.limited_cores import LimitedCores
 from bench.server_load.processes import (
     SOURCE,
     Helper,
@@ -77,6 +78,8 @@ class Plan:
     actors: int = 10
     """People who want something ten times a second."""
     between_s: float = 0.1
+    share: float = 0.0
+    """Of a core that each process of the server may use while it works; 0 for all that it gets."""
 
 
 class Run:
@@ -103,6 +106,7 @@ class Run:
         self.figures = Figures(
             sessions=plan.sessions, sockets=plan.sockets, lines_per_s=plan.lines_per_s
         )
+        self._cores = ending.enter_context(LimitedCores(plan.share))
         self.agents: Helper
         self.viewers: Helper
         self.server: LoadedServer
@@ -168,6 +172,8 @@ class Run:
         self.viewers.say(json.dumps(instructions))
         await self.viewers.ready()
         self.figures.rss_sockets = self.server.usage().rss
+        for pid in self.server.pids():
+            self._cores.limit(pid)
 
     async def rest(self) -> None:
         """Measure the idle server."""

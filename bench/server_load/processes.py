@@ -128,6 +128,9 @@ class LoadedServer(Protocol):
     def usage(self) -> Usage:
         """What all of its processes take."""
 
+    def pids(self) -> list[int]:
+        """All of its processes."""
+
     def cpu_parts(self) -> dict[str, float]:
         """The CPU time so far of each kind of its processes."""
 
@@ -200,9 +203,13 @@ class Server:
         env = environment(self._folder, self._source)
         return await pair_more(self._folder / "data", env, count)
 
+    def pids(self) -> list[int]:
+        """Its process and those of its workers."""
+        return [self._process.pid, *self.workers()]
+
     def usage(self) -> Usage:
         """What it takes, with its workers."""
-        used = [usage_of(pid) for pid in (self._process.pid, *self.workers())]
+        used = [usage_of(pid) for pid in self.pids()]
         return Usage(rss=sum(each.rss for each in used), cpu_s=sum(each.cpu_s for each in used))
 
     def workers(self) -> list[int]:

@@ -56,9 +56,13 @@ class LoadedFleet:
         folder = self._fleet.folder
         return await pair_more(folder / "gate0" / "data", environment(folder), count)
 
+    def pids(self) -> list[int]:
+        """All processes."""
+        return [pid for pids in self._parts().values() for pid in pids]
+
     def usage(self) -> Usage:
         """What all processes take together."""
-        used = [usage_of(pid) for pids in self._parts().values() for pid in pids]
+        used = [usage_of(pid) for pid in self.pids()]
         return Usage(rss=sum(each.rss for each in used), cpu_s=sum(each.cpu_s for each in used))
 
     def cpu_parts(self) -> dict[str, float]:
