@@ -65,13 +65,13 @@ def delay_table(rows: Rows) -> str:
 def throughput_table(rows: Rows) -> str:
     """Lines a second at rising paces, and the ratio of what was carried."""
     lines = [
-        "| way | lines/s of a session | lines/s in all | µs of CPU a line | cores | stored intent "
-        "p50, ms | control p99, ms | MiB | carried |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+        "| way | lines/s of a session | lines/s in all | µs of CPU a line | cores | by process "
+        "| stored intent p50, ms | control p99, ms | MiB | carried |",
+        "|---|---:|---:|---:|---:|---|---:|---:|---:|---|",
     ]
     lines += [
         f"| {row['way']} | {row['lines_per_s']:g} | {row['lines_taken_per_s']:,.0f} "
-        f"| {row['micros_per_line']:.0f} | {row['cores']:.2f} | {row['intent_p50_ms']:.1f} "
+        f"| {row['micros_per_line']:.0f} | {row['cores']:.2f} | {_parts(row)} | {row['intent_p50_ms']:.1f} "
         f"| {row['control_p99_ms']:.0f} | {row['mib']:.0f} "
         f"| {'yes' if row['carried'] else 'no'} |"
         for row in rows
@@ -87,3 +87,7 @@ def throughput_table(rows: Rows) -> str:
     ]
     lines += ["", f"Most that was carried: {'; '.join(said)} (aim: {AIM_RATIO:g}x)."]
     return "\n".join(lines)
+
+
+def _parts(row: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {cores:.2f}" for name, cores in row["cores_by_part"].items())

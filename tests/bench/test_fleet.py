@@ -32,7 +32,12 @@ def test_the_delay_of_the_bus_is_that_of_the_last_way() -> None:
 def test_the_ratio_is_of_the_lines_that_were_carried() -> None:
     def row(way: str, taken: float, *, carried: bool) -> dict[str, object]:
         figures = dict.fromkeys(("micros_per_line", "cores", "intent_p50_ms", "mib"), 1.0)
-        more = {"lines_per_s": 10.0, "lines_taken_per_s": taken, "control_p99_ms": 9.0}
+        more: dict[str, object] = {
+            "lines_per_s": 10.0,
+            "lines_taken_per_s": taken,
+            "control_p99_ms": 9.0,
+        }
+        more["cores_by_part"] = {"server": 0.2, "workers": 0.3}
         return {"way": way, **figures, **more, "carried": carried}
 
     rows = [
@@ -41,4 +46,5 @@ def test_the_ratio_is_of_the_lines_that_were_carried() -> None:
         row("2 workers", 900.0, carried=True),
     ]
     text = throughput_table(rows)
+    assert "| server 0.20, workers 0.30 |" in text
     assert "one process: 600 lines/s (1.00x); 2 workers: 900 lines/s (1.50x)" in text

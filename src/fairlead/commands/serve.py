@@ -219,7 +219,10 @@ async def _serve_worker(arguments: argparse.Namespace) -> int:
     ) as agent:
         options = _options(arguments, agent)
         return await run_worker(
-            arguments.data, arguments.worker, _service_options(arguments, agent, options)
+            arguments.data,
+            arguments.worker,
+            arguments.workers,
+            _service_options(arguments, agent, options),
         )
 
 

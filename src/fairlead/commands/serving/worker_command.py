@@ -88,10 +88,10 @@ def workers_of(arguments: argparse.Namespace) -> Workers | None:
     return Workers(arguments.data, count, max(0, before - count))
 
 
-async def run_worker(data: Path, number: int, options: dict[str, Any]) -> int:
-    """Run a worker until the front ends or asks for it; returns the exit code."""
+async def run_worker(data: Path, number: int, count: int, options: dict[str, Any]) -> int:
+    """Run one of `count` workers until the front ends or asks for it; returns the exit code."""
     from fairlead.fleet.bus.socket_bus import connect_socket_bus
-    from fairlead.fleet.workers.worker import FOLDER, open_worker
+    from fairlead.fleet.workers.worker import FOLDER, limits_of_worker, open_worker
 
     with short_path(data / FOLDER) as short:
         bus = await connect_socket_bus(Path(short, SOCKET))
@@ -102,7 +102,8 @@ async def run_worker(data: Path, number: int, options: dict[str, Any]) -> int:
     # Ctrl-C reaches all processes of a terminal; the front decides what it means.
     loop.add_signal_handler(signal.SIGINT, lambda: None)
     try:
-        async with open_worker(bus, data, number, **options):
+        limits = limits_of_worker(count)
+        async with open_worker(bus, data, number, limits=limits, **options):
             await ended.wait()
     finally:
         with contextlib.suppress(Exception):

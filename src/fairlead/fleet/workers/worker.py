@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from fairlead.fleet.node.node import open_node
 from fairlead.fleet.protocol.envelopes import Answer, encode
 from fairlead.fleet.workers.front import worker_id
 from fairlead.fleet.workers.shared_budgets import WorkerBudgets
+from fairlead.server.limits import Limits
 from fairlead.server.service import Service, open_service
 
-__all__ = ["FOLDER", "open_worker", "worker_folder", "workers_with_sessions"]
+__all__ = ["FOLDER", "limits_of_worker", "open_worker", "worker_folder", "workers_with_sessions"]
 
 FOLDER = "workers"
 """The folder of all workers' folders in the data folder."""
@@ -37,6 +39,16 @@ def workers_with_sessions(data: Path) -> int:
     except OSError:
         return 0
     return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+
+
+def limits_of_worker(count: int) -> Limits:
+    """The limits of one of `count` workers: their sessions share the appends of one server (B136).
+
+    Each append is a frame that the front has to read, mirror and send. With the appends of a whole
+    server for each worker, the front would have more of them the more workers there are.
+    """
+    limits = Limits()
+    return replace(limits, appends_per_s=limits.appends_per_s / count)
 
 
 @asynccontextmanager
