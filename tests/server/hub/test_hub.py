@@ -473,3 +473,25 @@ def test_a_copy_gets_all_changes_at_its_own_pace_whether_anyone_looks_or_not() -
     hub.set_looking("bus", DOCUMENT, True)
     assert hub.followers(DOCUMENT, looking=True) == 1
     assert not hub.copy("bus", "another")
+
+
+def test_nothing_is_kept_of_documents_that_were_followed_once() -> None:
+    hub = Hub()
+    kept = [len(gathered) for gathered in vars(hub).values() if isinstance(gathered, dict | set)]
+    for n in range(10):
+        plain, name = PlainDocument(3), f"paper {n}"
+        hub.attach(name, plain, seq=0, epoch="first", item_ids=plain.ids, every_s=float(n % 2))
+        hub.subscribe("c", name)
+        hub.subscribe("d", name)
+        hub.copy("bus", name)
+        hub.publish(name, 1, [Append("items", "i2", "text", 0, "x")])
+        for client in ("c", "bus"):
+            hub.unsubscribe(client, name)
+        hub.detach(name)
+        hub.drop("d")
+    for client in ("c", "bus"):
+        hub.drop(client)
+    hub.ready(1.0)
+    assert kept == [
+        len(gathered) for gathered in vars(hub).values() if isinstance(gathered, dict | set)
+    ]

@@ -471,7 +471,10 @@ class Hub:
     # Within
 
     def _forget_follower(self, document: str, client: str) -> None:
-        del self._followers[document][client]
+        followers = self._followers[document]
+        del followers[client]
+        if not followers:
+            del self._followers[document]
         copies = self._copies.get(document)
         if copies is not None:
             copies.discard(client)
