@@ -89,6 +89,26 @@ async def test_B76_deleted_sessions_are_erased_and_nothing_of_others_is_lost(
         assert not {first, second} & set(harness.lobby("sessions"))
 
 
+async def test_B76_a_session_is_erased_while_sessions_that_nobody_needs_are_unloaded(
+    tmp_path: Path,
+) -> None:
+    limits = Limits(delete_undo_s=0.05, transcripts_loaded=0)
+    async with ServerHarness(tmp_path, limits=limits) as harness:
+        session, sessions = await finished(harness, "hello"), harness.registry.sessions
+        culling = []
+
+        async def cull(_: str) -> None:
+            culling.append(asyncio.create_task(sessions.cull()))
+
+        sessions.deletions.end_terminals = cull  # It is called when the deletion begins.
+        await harness.act(DeleteSessions(sessions=(session,)))
+        await harness.until(lambda: bool(culling))
+        await asyncio.wait_for(culling[0], 20)
+        await asyncio.wait_for(gone(harness, session), 20)
+        erased = stored_rows(harness.store.folder, (session,))[session]
+        assert all(rows == [] for rows in erased.values())
+
+
 async def test_B76_a_new_session_after_a_deletion_does_not_inherit_anything(
     tmp_path: Path,
 ) -> None:

@@ -478,3 +478,35 @@ async def test_unused_transcripts_are_unloaded_and_loaded_again(tmp_path: Path) 
         hub_client = await harness.hub_client(sessions[0])
         assert hub_client.state is not None
         assert hub_client.state["items"][0]["text"] == "one"
+
+
+async def test_a_session_that_is_unloaded_twice_at_the_same_time_is_released_once(
+    tmp_path: Path,
+) -> None:
+    async with ServerHarness(tmp_path, limits=Limits(transcripts_loaded=0)) as harness:
+        names = []
+        for text in ("one", "two", "three"):
+            names.append(await harness.new(prompt=text))
+            await harness.state(names[-1], "idle")
+            assert (await harness.act(Stop(session=names[-1]))).ok
+        sessions = harness.registry.sessions
+        retired = sessions.retired
+        # The first one is unloaded by `cull` while the others are unloaded for another reason.
+        await asyncio.gather(sessions.cull(), *map(sessions.unload, names))
+        assert [sessions.loaded(name) for name in names] == [None, None, None]
+        assert sessions.retired == retired + 3
+
+
+async def test_a_session_that_is_opened_while_others_are_unloaded_stays(tmp_path: Path) -> None:
+    async with ServerHarness(tmp_path, limits=Limits(transcripts_loaded=0)) as harness:
+        names = []
+        for text in ("one", "two"):
+            names.append(await harness.new(prompt=text))
+            await harness.state(names[-1], "idle")
+            assert (await harness.act(Stop(session=names[-1]))).ok
+        hub_client, _ = await asyncio.gather(
+            harness.hub_client(names[1]), harness.registry.sessions.cull()
+        )
+        assert hub_client.state is not None
+        assert harness.registry.sessions.loaded(names[0]) is None
+        assert harness.registry.sessions.loaded(names[1]) is not None

@@ -107,6 +107,7 @@ class Sessions:
         self._loaded: dict[str, LiveSession] = {}
         self._sources: dict[str, SessionView] = {}
         self._loading: dict[str, asyncio.Task[LiveSession]] = {}
+        self._unloading: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
         self.retired = 0
@@ -293,28 +294,39 @@ class Sessions:
             viewed = self.hub.followers(live.id, looking=True)
             if not live.busy and not viewed and now - live.active > self.limits.idle_s:
                 await live.stop()
-        unused = [
-            live
-            for live in self._loaded.values()
-            if not live.live and not self.hub.followers(live.id) and not live.journal.bytes
-        ]
+        unused = [live for live in self._loaded.values() if self._is_unused(live)]
         unused.sort(key=lambda live: live.active)
         for live in unused[: max(0, len(unused) - self.limits.transcripts_loaded)]:
-            await self._unload(live)
+            # While another one was unloaded, it may have been opened, started or deleted.
+            if self._is_unused(live):
+                await self.unload(live.id)
 
-    async def _unload(self, live: LiveSession) -> None:
-        del self._loaded[live.id]
-        self._sources.pop(live.id, None)
-        self.hub.detach(live.id)
+    def _is_unused(self, live: LiveSession) -> bool:
+        """Whether a session is in memory although nothing needs it there."""
+        needed = live.live or self.hub.followers(live.id) or live.journal.bytes
+        return not needed and self._loaded.get(live.id) is live
+
+    async def unload(self, session: str) -> None:
+        """Remove a session from memory; it is read from its log when it is next opened.
+
+        `cull`, a deletion and a move may want this at the same time: each of them returns when
+        nothing more is stored of the session.
+        """
+        while (unloading := self._unloading.get(session)) is not None:
+            await asyncio.wait([unloading])
+        live = self._loaded.pop(session, None)
+        if live is None:
+            return
+        self._sources.pop(session, None)
+        self.hub.detach(session)
+        unloading = self._unloading[session] = asyncio.create_task(self._release(live))
+        unloading.add_done_callback(lambda _: self._unloading.pop(session, None))
+        await asyncio.shield(unloading)
+
+    async def _release(self, live: LiveSession) -> None:
         await live.close()
         await self._checkpoints.let_go(live)
         self.retired += 1
-
-    async def unload(self, session: str) -> None:
-        """Read a session again when it is next opened, because its log was changed from outside."""
-        live = self._loaded.get(session)
-        if live is not None:
-            await self._unload(live)
 
     async def _unload_deleted(self, session: str) -> None:
         """A session is erased now: end its process, and disconnect its clients from it."""
@@ -322,7 +334,7 @@ class Sessions:
         live = self._loaded.get(session)
         if live is not None:
             await live.stop()
-            await self._unload(live)
+        await self.unload(session)  # Also if `cull` is unloading it now.
         for forget in self.on_deleted:
             forget(session)
 
@@ -359,7 +371,7 @@ class Sessions:
         self._closing = True
         await self._cancel_tasks()
         closing = [asyncio.create_task(self._end(live)) for live in self._loaded.values()]
-        closing.append(asyncio.create_task(self.starter.close()))
+        closing += [*self._unloading.values(), asyncio.create_task(self.starter.close())]
         await asyncio.wait(closing, timeout=self.limits.stop_s)
         await self.catalog.save_all()
         await self._cancel_tasks()
