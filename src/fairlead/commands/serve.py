@@ -42,6 +42,7 @@ from fairlead.server import event_loop
 from fairlead.server.access.owner_channel import owner_channel
 from fairlead.server.gc_tuning import sweep_forever
 from fairlead.server.hardening import hide_memory, warning_as_root
+from fairlead.server.heap import share_heap
 from fairlead.server.http.static import is_built
 from fairlead.server.limits import Limits
 from fairlead.server.policy import MODES, Policy
@@ -153,6 +154,7 @@ def run(arguments: argparse.Namespace, attach: Attach | None = None) -> int:
     # milliseconds for it each time while the event loop is busy.
     sys.setswitchinterval(SWITCH_S)
     hide_memory()
+    share_heap()
     return event_loop.run(_serve(arguments, address, attach))
 
 

@@ -4,7 +4,7 @@ A server with many sessions holds millions of long-lived objects that form no cy
 collector traverses all of them now and then, for a fifth of a second or more, in which no response
 is sent. So surviving objects are frozen in small steps, and a full collection runs only while no
 session is in a turn, or when enough sessions and CLI processes have ended that what they left
-behind, which forms cycles, may be large.
+behind, which forms cycles, may be large. What it freed is then returned to the system (`heap`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable
+
+from fairlead.server.heap import return_free_memory
 
 __all__ = ["sweep_forever"]
 
@@ -48,12 +50,15 @@ async def sweep_forever(
         while True:
             overdue = loop.time() - full_at
             is_due = overdue >= FULL_AT_LATEST_S or (overdue >= 0 and not working())
-            if is_due or retired() - seen >= MOST_RETIRED:
+            is_full = is_due or retired() - seen >= MOST_RETIRED
+            if is_full:
                 gc.unfreeze()
                 full_at = loop.time() + FULL_AFTER_S
                 seen = retired()
             gc.collect()
             gc.freeze()
+            if is_full:
+                return_free_memory()
             await asyncio.sleep(every_s)
     finally:
         gc.unfreeze()
