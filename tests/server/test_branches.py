@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.server.branches import FRESH_S, Branches, branch_of
+from fairlead.server.branches import CACHED, FRESH_S, Branches, branch_of
 
 
 def git(*arguments: str, cwd: Path) -> None:
@@ -61,3 +61,10 @@ def test_B60_an_answer_is_used_again_for_some_seconds(repository: Path) -> None:
     assert branches.of(str(repository)) == "main"
     now += FRESH_S
     assert branches.of(str(repository)) == "next"
+
+
+def test_B60_the_branches_of_a_limited_number_of_folders_are_cached(tmp_path: Path) -> None:
+    branches = Branches(lambda: 100.0)
+    for number in range(2 * CACHED):
+        branches.of(str(tmp_path / str(number)))
+    assert len(branches._known) == CACHED

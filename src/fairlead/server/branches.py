@@ -14,6 +14,8 @@ __all__ = ["Branches", "branch_of"]
 
 FRESH_S = 5.0
 """How long a result is cached."""
+CACHED = 256
+"""Folders whose branch is cached: each worktree is another folder."""
 
 _MOST_CHARS = 512
 _HEAD = "ref: refs/heads/"
@@ -32,6 +34,9 @@ class Branches:
         at, branch = self._known.get(folder, (float("-inf"), None))
         if not 0 <= now - at < FRESH_S:
             branch = branch_of(folder)
+            self._known.pop(folder, None)
+            while len(self._known) >= CACHED:
+                del self._known[next(iter(self._known))]
             self._known[folder] = now, branch
         return branch
 

@@ -70,6 +70,10 @@ class Folders:
         self._pins[folder] = _identity(opened)
         os.close(opened)
 
+    def unpin(self, folder: str) -> None:
+        """No session works in this folder any more."""
+        self._pins.pop(folder, None)
+
     def open_folder(self, folder: str, below: Sequence[str] = ()) -> int:
         """A descriptor of a folder at or below another; raises `OSError` if it does not exist."""
         hidden = self._hidden_now()

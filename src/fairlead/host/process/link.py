@@ -114,6 +114,7 @@ class Link:
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._handling: dict[str, asyncio.Task[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._mute_timer: asyncio.TimerHandle | None = None
         self._exit_watch: asyncio.Task[None] | None = None
         self._on_stderr_text = on_stderr
         self.process = Process(
@@ -395,6 +396,8 @@ class Link:
 
     async def _watch_exit(self) -> None:
         returncode = await asyncio.shield(self.process.exited)
+        if self._mute_timer is not None:
+            self._mute_timer.cancel()  # It would keep this session in memory.
         self.release_output()
         rest = self.engine.feed_eof()
         if rest:

@@ -63,6 +63,7 @@ class LimitHolds:
         self._storing: set[str] = set()
         book.changed = self._show
         sessions.on_settled.append(self.settled)
+        sessions.on_deleted.append(lambda session: self._due.pop(session, None))
         sessions.on_limit = self.reported
         sessions.keeps_queue = self._recover_queue
         self.handlers: Handlers = {

@@ -103,6 +103,7 @@ class SessionCatalog:
         self.rows.pop(session, None)
         self.deleting.pop(session, None)
         self._unsaved.discard(session)
+        self._unshown.discard(session)
         self._unindexed.pop(session, None)
         self._shown.pop(session, None)
         self._checked.pop(session, None)

@@ -330,11 +330,13 @@ class Sessions:
 
     async def _unload_deleted(self, session: str) -> None:
         """A session is erased now: end its process, and disconnect its clients from it."""
-        self.rows.pop(session, None)
+        row = self.rows.pop(session, None)
         live = self._loaded.get(session)
         if live is not None:
             await live.stop()
         await self.unload(session)  # Also if `cull` is unloading it now.
+        if row is not None and all(other.cwd != row.cwd for other in self.rows.values()):
+            self.policy.opening.unpin(row.cwd)
         for forget in self.on_deleted:
             forget(session)
 
