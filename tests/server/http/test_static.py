@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from fairlead.server.http.static import LARGE, WEB_FOLDER, StaticFiles
+from fairlead.server.http.static import LARGE, LARGE_FONT, WEB_FOLDER, StaticFiles
 
 
 def asked(name: str, **headers: str) -> Request:
@@ -28,16 +28,32 @@ def files(tmp_path: Path) -> StaticFiles:
     return StaticFiles(tmp_path)
 
 
-async def test_a_large_file_is_served_as_it_was_when_the_server_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("assets/large-1.js", LARGE + 1),
+        ("assets/small-1.js", LARGE),
+        ("assets/tiny-1.js", 10),
+        ("assets/large-1.woff2", LARGE_FONT + 1),
+        ("assets/small-1.woff2", LARGE_FONT),
+    ],
+)
+async def test_a_file_is_served_as_it_was_when_the_server_started(
+    tmp_path: Path, name: str, size: int
+) -> None:
     (tmp_path / "assets").mkdir()
-    large = tmp_path / "assets" / "large-1.js"
-    large.write_bytes(b"a" * (LARGE + 1))
+    path = tmp_path / name
+    path.write_bytes(b"a" * size)
     files = StaticFiles(tmp_path)
-    large.unlink()  # As an update of the package does.
-    large.write_bytes(b"b")
-    plain = await files.file(asked("assets/large-1.js"))
-    again = await files.file(asked("assets/large-1.js", accept_encoding="gzip"))
-    assert plain.body == gzip.decompress(again.body) == b"a" * (LARGE + 1)
+    path.unlink()  # As an update of the package does.
+    path.write_bytes(b"b")
+    for _ in range(2):
+        plain = await files.file(asked(name))
+        assert plain.body == b"a" * size
+        again = await files.file(asked(name, accept_encoding="gzip"))
+        compressed = again.headers.get("content-encoding") == "gzip"
+        assert compressed is (path.suffix == ".js" and size > 10)
+        assert (gzip.decompress(again.body) if compressed else again.body) == b"a" * size
 
 
 @pytest.mark.parametrize(
