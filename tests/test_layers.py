@@ -17,6 +17,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "fairlead"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "version": set(),
     "wire": {"errors"},
     "transcript": {"errors", "wire"},
     "permissions": {"errors", "wire"},
@@ -35,9 +36,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "blocking": {"errors"},
     "server": {
         "errors", "wire", "host", "transcript", "permissions", "store", "live", "guarding",
-        "transcript_observer", "git",
+        "transcript_observer", "git", "version",
     },
-    "fleet": {"errors", "wire", "transcript", "permissions", "store", "host", "git", "server"},
+    "fleet": {
+        "errors", "wire", "transcript", "permissions", "store", "host", "git", "server", "version",
+    },
 }  # fmt: skip
 """Package -> the other packages it may import. `FREE` packages may import all."""
 
@@ -52,7 +55,7 @@ INSIDE: dict[str, tuple[str, ...]] = {
     "host": ("literals", "engine", "mcp", "requests", "process", "options", "*"),
     "emulator": ("state", "script", "tools", "protocol", "mcp", "turn", "engine", "process", "*"),
     "server": (
-        "limits", "refusal", "ticks", "background", "files", "working_files", "branches", "trust",
+        "memory", "limits", "refusal", "ticks", "background", "files", "working_files", "branches", "trust",
         "worktree_settings", "policy", "profiles",
         "protocol", "limit_book", "access", "hub", "view", "session", "sessions", "review", "terminal", "intents",
         "http", "workbench", "notices", "budgets", "schedules", "sockets", "bridge",

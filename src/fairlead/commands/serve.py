@@ -40,11 +40,11 @@ from fairlead.host.options.options import Options
 from fairlead.host.options.passed_variables import passed_variables, unset_variables
 from fairlead.server import event_loop
 from fairlead.server.access.owner_channel import owner_channel
-from fairlead.server.gc_tuning import sweep_forever
 from fairlead.server.hardening import hide_memory, warning_as_root
-from fairlead.server.heap import share_heap
 from fairlead.server.http.static import is_built
 from fairlead.server.limits import Limits
+from fairlead.server.memory.gc_tuning import sweep_forever
+from fairlead.server.memory.heap import share_heap
 from fairlead.server.policy import MODES, Policy
 from fairlead.server.redaction import log_to
 from fairlead.server.service import Address, Service, open_service

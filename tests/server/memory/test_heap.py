@@ -8,7 +8,7 @@ import sys
 
 HEAPS = """
 import ctypes, threading
-from fairlead.server.heap import share_heap
+from fairlead.server.memory.heap import share_heap
 libc = ctypes.CDLL(None)
 libc.fopen.restype = ctypes.c_void_p
 shared = share_heap()
@@ -32,7 +32,7 @@ print(shared)
 
 RETURNED = """
 import asyncio, os
-from fairlead.server.gc_tuning import MOST_RETIRED, sweep_forever
+from fairlead.server.memory.gc_tuning import MOST_RETIRED, sweep_forever
 MIB = 1024 * 1024
 
 def resident():

@@ -13,7 +13,7 @@ import asyncio
 import gc
 from collections.abc import Callable
 
-from fairlead.server.heap import return_free_memory
+from fairlead.server.memory.heap import return_free_memory
 
 __all__ = ["sweep_forever"]
 

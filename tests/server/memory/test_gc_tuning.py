@@ -6,7 +6,7 @@ import asyncio
 import gc
 import weakref
 
-from fairlead.server.gc_tuning import MOST_RETIRED, sweep_forever
+from fairlead.server.memory.gc_tuning import MOST_RETIRED, sweep_forever
 from tests.waiting import until
 
 

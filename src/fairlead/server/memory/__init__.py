@@ -1,0 +1,1 @@
+"""What keeps the memory of a server small, and its garbage collector from delaying clients."""
