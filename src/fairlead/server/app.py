@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
-from starlette.applications import Starlette
-from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import PlainTextResponse
+from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from fairlead.server.access.access_tokens import AccessTokens
@@ -57,7 +57,7 @@ def build(
     """Build the application."""
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Router) -> AsyncIterator[None]:
         sockets.start()
         try:
             yield
@@ -84,8 +84,12 @@ def build(
     return RequestFilter(app, authorities, limits, proxies, public)
 
 
-class _Application(Starlette):
-    """Starlette without its layers for `/ws`: they stay in memory while a socket is connected."""
+class _Application(Router):
+    """The routes, and the answer when the code of a route fails.
+
+    A socket takes no layer of Starlette, which would stay in memory while it is connected. Requests
+    do not need `starlette.applications` either: its error page loads 0.4 MiB of names of characters.
+    """
 
     def __init__(self, serve: SocketHandler, **more: Any) -> None:
         super().__init__(**more)
@@ -94,5 +98,23 @@ class _Application(Starlette):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and scope["path"] == SOCKET_PATH:
             await self._serve(WebSocket(scope, receive, send))
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Carry out a request. uvicorn logs a failure, but its own answer has no security headers."""
+        answered = False
+
+        async def sender(message: Message) -> None:
+            nonlocal answered
+            answered = True
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, sender)
+        except Exception:
+            if not answered:
+                await PlainTextResponse("Internal Server Error", 500)(scope, receive, send)
+            raise

@@ -12,7 +12,6 @@ from pathlib import Path
 from socket import socket
 from typing import Any
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from fairlead.errors import OptionError
@@ -27,6 +26,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.listeners import LOOPBACK, listen
 from fairlead.server.sockets.sockets import Sockets
 from fairlead.server.sockets.uvicorn_limits import limited_http_protocol, limited_websocket_protocol
+from fairlead.server.sockets.uvicorn_parts import Config, Server
 
 __all__ = ["Address", "WebServer", "application", "base_url_of", "bind", "server_of"]
 
@@ -90,7 +90,7 @@ class WebServer:
     address: Address
     port: int
     sockets: Sockets
-    _server: uvicorn.Server
+    _server: Server
     _listeners: list[socket]
     _stopping: asyncio.Task[None] | None = None
 
@@ -165,7 +165,7 @@ def base_url_of(address: Address, port: int) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def server_of(app: ASGIApp, address: Address, limits: Limits) -> uvicorn.Server:
+def server_of(app: ASGIApp, address: Address, limits: Limits) -> Server:
     """uvicorn around an application."""
     return _Server(_config(app, address, limits))
 
@@ -184,7 +184,7 @@ class _LoopErrors:
             log.warning("new connections are delayed: %s", context["exception"])
 
 
-class _Server(uvicorn.Server):
+class _Server(Server):
     """uvicorn with a longer listen queue than it accepts at once."""
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
@@ -193,8 +193,8 @@ class _Server(uvicorn.Server):
             listener.listen(QUEUE)
 
 
-def _config(app: ASGIApp, address: Address, limits: Limits) -> uvicorn.Config:
-    return uvicorn.Config(
+def _config(app: ASGIApp, address: Address, limits: Limits) -> Config:
+    return Config(
         app,
         http=limited_http_protocol(limits),
         ws=limited_websocket_protocol(limits),

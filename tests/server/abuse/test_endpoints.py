@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 import websockets
-from starlette.applications import Starlette
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import Route, Router, WebSocketRoute
 
 from fairlead.server.access.codes import Codes
 from fairlead.server.access.devices import DeviceRegistry
@@ -36,7 +35,7 @@ ROOT = Path(__file__).parents[3]
 def routes(served: Served) -> list[tuple[str, str, str]]:
     """Everything that can be reached: kind, method, path."""
     app: Any = served.service._server.config.app
-    inner: Starlette = app._app
+    inner: Router = app._app
     found = []
     for route in inner.routes:
         if isinstance(route, WebSocketRoute):

@@ -14,7 +14,6 @@ import resource
 from typing import Any, cast
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from websockets.frames import Frame
 
 from fairlead.server.access.requests.peer import KNOWN
@@ -22,6 +21,7 @@ from fairlead.server.access.throttle import peer_key
 from fairlead.server.limits import Limits
 from fairlead.server.sockets.counting_transport import CountingTransport
 from fairlead.server.sockets.unauthenticated import UnauthenticatedConnections
+from fairlead.server.sockets.uvicorn_parts import H11Protocol
 from fairlead.server.sockets.websocket_limits import LimitedWebSocket
 
 __all__ = ["limited_http_protocol", "limited_websocket_protocol", "unauthenticated_limit"]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import State
@@ -24,6 +23,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.protocol.messages import Ack
 from fairlead.server.sockets.rate_limit import Allowance
 from fairlead.server.sockets.small_frames import FrameBoundary, small_text
+from fairlead.server.sockets.uvicorn_parts import WebSocketsSansIOProtocol
 
 __all__ = ["ConnectionControl", "LimitedWebSocket", "control_of"]
 
