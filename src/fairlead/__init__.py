@@ -564,22 +564,14 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return _version()
+        from fairlead.version import VERSION
+
+        return VERSION
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'fairlead' has no attribute {name!r}")
     module = importlib.import_module(_MODULE_OF[name])
     value = globals()[name] = getattr(module, name)
     return value
-
-
-def _version() -> str:
-    # Looked up on first use: this import takes longer than all others of this module together.
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("fairlead")
-    except PackageNotFoundError:
-        return "0+unknown"
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlead.host.options.environment import child_environment
 from fairlead.host.options.options import Options
@@ -23,7 +23,6 @@ from fairlead.host.requests.plans import Approve, PlanRequest
 from fairlead.host.requests.questions import QuestionRequest
 from fairlead.permissions.audit import Decider, Outcome, audited
 from fairlead.permissions.audit_log import AuditLog
-from fairlead.permissions.guard import Guard, Verdict
 from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.decisions import Decision as Judgment
 from fairlead.permissions.rules.decisions import Reason, ToolCall
@@ -31,6 +30,9 @@ from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.settings import place_of
 from fairlead.wire.config_folder import config_folder
 from fairlead.wire.input_hash import input_sha256, is_large
+
+if TYPE_CHECKING:
+    from fairlead.permissions.guard import Guard, Verdict
 
 __all__ = ["Guarding", "hash_input", "judge", "place_for"]
 

@@ -11,11 +11,11 @@ import io
 import os
 import sys
 from importlib import import_module
-from importlib.metadata import version
 
 from fairlead.commands.agents import explain_not_found
 from fairlead.errors import AgentNotFound, FairleadError
 from fairlead.interrupts import end_on_interrupt
+from fairlead.version import VERSION
 
 __all__ = ["main"]
 
@@ -94,7 +94,7 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fairlead", description="Host Claude Code: run it, watch it, answer it."
     )
-    parser.add_argument("--version", action="version", version=f"fairlead {version('fairlead')}")
+    parser.add_argument("--version", action="version", version=f"fairlead {VERSION}")
     commands = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
     selected = next((argument for argument in argv if not argument.startswith("-")), None)
     for name, summary in SUBCOMMANDS.items():

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import html
 import os
 import shutil
 import tempfile
-import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +32,8 @@ class LaunchPage:
 
     def __init__(self, link: str, folder: Path | None = None) -> None:
         """The page's own folder is created in `folder`."""
+        import html  # Only a server that opens the browser needs its table of characters.
+
         parent = folder or _parent()
         self._folder = Path(tempfile.mkdtemp(prefix="fairlead-open-", dir=parent))  # 0700
         self.path = self._folder / "open.html"
@@ -41,8 +41,11 @@ class LaunchPage:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(PAGE.format(link=html.escape(link)))
 
-    def open(self, browse: Callable[[str], object] = webbrowser.open) -> None:
+    def open(self, browse: Callable[[str], object] | None = None) -> None:
         """Open the page in the browser."""
+        import webbrowser  # Not loaded by a server that opens no browser.
+
+        browse = browse or webbrowser.open
         browse(self.path.as_uri())
 
     async def remove_after(self, seconds: float) -> None:

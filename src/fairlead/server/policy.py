@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fairlead.permissions.guard import Guard
 from fairlead.server.files import Folders
 from fairlead.server.refusal import Refusal
 from fairlead.server.trust import TrustBook
 from fairlead.server.worktree_settings import WorktreeSettings
 from fairlead.wire import modes
+
+if TYPE_CHECKING:
+    from fairlead.permissions.guard import Guard
 
 __all__ = ["MODES", "Policy"]
 

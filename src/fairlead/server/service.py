@@ -16,17 +16,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from starlette.websockets import WebSocket
 
 from fairlead.host.options.options import Options
 from fairlead.host.options.private_files import private_base
 from fairlead.server.access.device_keys import DeviceKeys
 from fairlead.server.access.devices import DeviceRegistry
-from fairlead.server.app import GuardedRoutes
+from fairlead.server.app import GuardedRoutes, SocketHandler
 from fairlead.server.background import run_until_closed
-from fairlead.server.bridge.bridge import Bridge
 from fairlead.server.bridge.documents import BridgeDocuments, LocalDocuments
 from fairlead.server.budgets.budget_routes import BudgetRoutes
 from fairlead.server.budgets.budgets import Budgets
@@ -62,7 +62,6 @@ from fairlead.server.sockets.connections import Presence, SocketConnections
 from fairlead.server.sockets.sockets import DocumentServer, Sockets
 from fairlead.server.store_opening import opened_store
 from fairlead.server.terminal.channel import OpenChannel, TerminalChannel
-from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.server.web_server import (
     Address,
     WebServer,
@@ -81,7 +80,11 @@ from fairlead.store.cli_files.imports import CliSessions
 from fairlead.store.log import StoreUnavailable
 from fairlead.store.revocations import RevocationFile
 from fairlead.store.sqlite import SqliteStore
+from fairlead.version import VERSION
 from fairlead.wire.blocks import Block
+
+if TYPE_CHECKING:
+    from fairlead.server.terminal.terminals import TerminalRegistry
 
 __all__ = ["Address", "Extend", "Extension", "Service", "open_service"]
 
@@ -176,7 +179,7 @@ async def open_service(
         keys = DeviceKeys.stored_in(data / "device-secret")
         devices = await _open_devices(stack, store, data, limits, keys)
         uploads = Uploads(settings / "uploads", limits)
-        terminals = TerminalRegistry(store, limits) if terminal else None
+        terminals = _terminals(store, limits) if terminal else None
         registry = Registry(
             store,
             limits=limits,
@@ -187,7 +190,7 @@ async def open_service(
             upload=_reading(uploads),
             revoke=devices.revoke,
             terminals=terminals,
-            version=version("fairlead"),
+            version=VERSION,
             lists_files=listening,
         )
         extension = None if extend is None else extend(registry, devices, limits)
@@ -212,7 +215,7 @@ async def open_service(
             devices,
             connections,
             limits,
-            version=version("fairlead"),
+            version=VERSION,
             agent=agent,
             terminals=_channels(terminals, extension),
         )
@@ -227,14 +230,14 @@ async def open_service(
             *BudgetRoutes(budgets).routes,
             *ScheduleRoutes(schedules).routes,
         )
-        api = Api(library, devices, uploads, limits, version("fairlead"), routes)
+        api = Api(library, devices, uploads, limits, VERSION, routes)
         app = application(
             address,
             port,
             limits,
             api=api if extension is None else extension.api(api),
             sockets=sockets,
-            bridge=Bridge(_bridged(registry, extension), devices, connections, limits).serve,
+            bridge=_bridge(_bridged(registry, extension), devices, connections, limits),
             access=devices.access,
         )
         yield Service(
@@ -378,11 +381,31 @@ def _workbench_routes(
     )
 
 
+def _terminals(store: SqliteStore, limits: Limits) -> TerminalRegistry:
+    from fairlead.server.terminal.terminals import TerminalRegistry  # Few servers offer shells.
+
+    return TerminalRegistry(store, limits)
+
+
 def _channels(
     terminals: TerminalRegistry | None, extension: Extension | None
 ) -> OpenChannel | None:
     own = None if terminals is None else partial(TerminalChannel, terminals)
     return own if extension is None else extension.channels(own)
+
+
+def _bridge(
+    documents: BridgeDocuments,
+    devices: DeviceRegistry,
+    connections: SocketConnections,
+    limits: Limits,
+) -> SocketHandler:
+    async def serve(websocket: WebSocket) -> None:
+        from fairlead.server.bridge.bridge import Bridge  # Few servers have a client that uses it.
+
+        await Bridge(documents, devices, connections, limits).serve(websocket)
+
+    return serve
 
 
 def _bridged(registry: Registry, extension: Extension | None) -> BridgeDocuments:

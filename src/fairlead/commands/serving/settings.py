@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +44,8 @@ def read_settings(data: Path) -> ServeSettings:
         if not os.access(data, os.X_OK):  # `check_data_folder` says what is wrong with it.
             return ServeSettings()
         raise UsageError(f"cannot read {file}: {problem}. Fix the file, or remove it.") from None
+    import tomllib  # Few servers have such a file.
+
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

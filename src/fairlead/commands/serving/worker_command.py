@@ -49,7 +49,7 @@ class Workers:
     async def running(self, service: Service) -> AsyncIterator[None]:
         """Run the workers, and wait until their sessions are listed."""
         from fairlead.fleet.bus.socket_bus import SocketBroker
-        from fairlead.fleet.workers.worker import FOLDER
+        from fairlead.fleet.workers.folders import FOLDER
         from fairlead.fleet.workers.worker_processes import WorkerProcesses
 
         folder = self._data / FOLDER
@@ -74,7 +74,7 @@ class Workers:
 
 def workers_of(arguments: argparse.Namespace) -> Workers | None:
     """The workers that a server needs; None if it is one process."""
-    from fairlead.fleet.workers.worker import workers_with_sessions
+    from fairlead.fleet.workers.folders import workers_with_sessions
 
     count: int = arguments.workers
     before = workers_with_sessions(arguments.data)
@@ -91,7 +91,8 @@ def workers_of(arguments: argparse.Namespace) -> Workers | None:
 async def run_worker(data: Path, number: int, count: int, options: dict[str, Any]) -> int:
     """Run one of `count` workers until the front ends or asks for it; returns the exit code."""
     from fairlead.fleet.bus.socket_bus import connect_socket_bus
-    from fairlead.fleet.workers.worker import FOLDER, limits_of_worker, open_worker
+    from fairlead.fleet.workers.folders import FOLDER
+    from fairlead.fleet.workers.worker import limits_of_worker, open_worker
 
     with short_path(data / FOLDER) as short:
         bus = await connect_socket_bus(Path(short, SOCKET))

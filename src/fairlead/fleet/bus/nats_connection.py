@@ -12,7 +12,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from importlib.metadata import version
 from itertools import count
 from typing import Any
 
@@ -32,6 +31,7 @@ from fairlead.fleet.bus.nats_protocol import (
 )
 from fairlead.fleet.bus.nats_transport import BusTransport
 from fairlead.fleet.bus.nkey import NodeKey
+from fairlead.version import VERSION
 
 __all__ = ["MessageHandler", "NatsConnection"]
 
@@ -79,7 +79,7 @@ class NatsConnection:
             "verbose": False,
             "pedantic": False,
             "lang": "python",
-            "version": version("fairlead"),
+            "version": VERSION,
             "protocol": 1,
             "headers": True,
             "no_responders": True,

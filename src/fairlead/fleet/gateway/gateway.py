@@ -14,7 +14,6 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from fairlead.fleet.bus.bus import Bus
@@ -62,6 +61,7 @@ from fairlead.server.web_server import (
     bind,
     server_of,
 )
+from fairlead.version import VERSION
 
 __all__ = ["Gateway", "open_gateway"]
 
@@ -184,7 +184,7 @@ def _open_sockets(
         devices.registry,
         connections,
         limits,
-        version=version("fairlead"),
+        version=VERSION,
         agent="fleet",
         terminals=terminals.open,
     )
@@ -224,7 +224,7 @@ def _api(
         client=nodes.client,
         uploads=sessions.uploads,
         limits=limits,
-        version=version("fairlead"),
+        version=VERSION,
         archive=archived[0].search if archived else None,
         metrics=metrics.text,
         more=more,

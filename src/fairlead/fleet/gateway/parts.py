@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
 from fairlead.server.sockets.connections import SocketConnections
 from fairlead.server.view.lobby import Lobby
+from fairlead.version import VERSION
 
 __all__ = [
     "DeviceParts",
@@ -103,7 +103,7 @@ def open_nodes(stack: AsyncExitStack, bus: Bus, gateway_id: str, limits: Limits)
     """What follows the machines of the fleet."""
     hub = Hub(limits)
     lobby = Lobby(hub, f"gateway.{uuid.uuid4().hex[:12]}", limits.lobby_every_s)
-    directory = Directory(lobby, version=version("fairlead"))
+    directory = Directory(lobby, version=VERSION)
     intents = IntentMetrics()
     client = NodeClient(bus, directory.is_here, directory.away, intents.carried_out)
     mirrors = Mirrors(hub, bus, client, gateway_id)

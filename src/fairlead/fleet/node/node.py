@@ -13,7 +13,6 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from fairlead.fleet.bus.bus import Bus
@@ -32,6 +31,7 @@ from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.envelopes import Answer, DrainAsk, decode, encode
 from fairlead.server.background import run_until_closed
 from fairlead.server.service import Service
+from fairlead.version import VERSION
 
 __all__ = ["Node", "open_node"]
 
@@ -101,7 +101,7 @@ async def open_node(
         node_id,
         incarnation,
         name=name,
-        version=version("fairlead"),
+        version=VERSION,
         store=service.store,
         speaker=speaker,
         cli_version=lambda: sessions.starter.version,

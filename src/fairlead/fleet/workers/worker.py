@@ -6,7 +6,6 @@ It has a database of its own below the data folder of the front, and uses the fr
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,29 +15,13 @@ from typing import Any
 from fairlead.fleet.bus.bus import Bus
 from fairlead.fleet.node.node import open_node
 from fairlead.fleet.protocol.envelopes import Answer, encode
+from fairlead.fleet.workers.folders import worker_folder
 from fairlead.fleet.workers.front import worker_id
 from fairlead.fleet.workers.shared_budgets import WorkerBudgets
 from fairlead.server.limits import Limits
 from fairlead.server.service import Service, open_service
 
-__all__ = ["FOLDER", "limits_of_worker", "open_worker", "worker_folder", "workers_with_sessions"]
-
-FOLDER = "workers"
-"""The folder of all workers' folders in the data folder."""
-
-
-def worker_folder(data: Path, number: int) -> Path:
-    """The folder of a worker's database."""
-    return data / FOLDER / str(number)
-
-
-def workers_with_sessions(data: Path) -> int:
-    """The highest number of a worker that was ever started with this data folder."""
-    try:
-        names = os.listdir(data / FOLDER)
-    except OSError:
-        return 0
-    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+__all__ = ["limits_of_worker", "open_worker"]
 
 
 def limits_of_worker(count: int) -> Limits:

@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import FairleadError
 from fairlead.host.options.options import Options
@@ -50,7 +50,6 @@ from fairlead.server.protocol.messages import LOBBY, IntentResult
 from fairlead.server.refusal import Refusal
 from fairlead.server.sessions.cli_documents import CliDocuments
 from fairlead.server.sessions.sessions import Sessions, Upload
-from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.server.view.lobby import Lobby
 from fairlead.server.view.presence import Presence
 from fairlead.server.view.session_view import SessionView
@@ -60,6 +59,9 @@ from fairlead.store.log import StoreUnavailable
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.devices import Device
 from fairlead.store.tables.intents import CLIENTS, KEPT
+
+if TYPE_CHECKING:
+    from fairlead.server.terminal.terminals import TerminalRegistry
 
 __all__ = ["Registry"]
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairlead.server.intents.context import IntentContext
 from fairlead.server.intents.handlers import Handlers, Result
 from fairlead.server.protocol.terminal_intents import CloseTerminal, OpenTerminal
 from fairlead.server.refusal import Refusal
 from fairlead.server.sessions.sessions import Sessions
 from fairlead.server.terminal.channel import NOT_OFFERED
-from fairlead.server.terminal.terminals import TerminalRegistry
+
+if TYPE_CHECKING:
+    from fairlead.server.terminal.terminals import TerminalRegistry
 
 __all__ = ["handlers"]
 

@@ -6,8 +6,7 @@ Kept in memory, because every notice needs all of them; each change is stored fi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeAlias, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +20,9 @@ from fairlead.store.readers import Read
 from fairlead.store.tables import notices as table
 from fairlead.store.tables.notices import StoredTarget
 from fairlead.store.writer import Write
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 __all__ = [
     "CHANNEL",
@@ -185,6 +187,8 @@ class Targets:
 
 def check_zone(zone: str) -> ZoneInfo:
     """The time zone of this name; refuses an unknown one."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # Only quiet hours need it.
+
     try:
         return ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from fairlead.permissions.model.scopes import Behavior
-from fairlead.permissions.policy import check
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import ToolCall
 from fairlead.permissions.rules.paths import PathContext
@@ -46,6 +45,9 @@ class DeniedRules:
         """The rule that denies a call, as text; None if no rule covers it."""
         if not self._updates:
             return None
+        # Loaded with the first rule: the choices of the denied request have loaded it before.
+        from fairlead.permissions.policy import check
+
         decision = check(call, self._book, place)
         by_rule = decision.behavior is Behavior.DENY and decision.rule is not None
         return decision.words if by_rule else None

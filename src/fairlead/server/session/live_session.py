@@ -14,12 +14,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import FairleadError
 from fairlead.host.client import Client
 from fairlead.host.options.options import Options
-from fairlead.permissions.guard import Guard
 from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.append_rate import AppendRate
@@ -41,6 +40,9 @@ from fairlead.transcript.transcript import Transcript
 from fairlead.transcript_observer import TranscriptObserver
 from fairlead.wire.events import RateLimitEvent, RateLimitInfo
 from fairlead.wire.updates import PermissionUpdate
+
+if TYPE_CHECKING:
+    from fairlead.permissions.guard import Guard
 
 __all__ = ["LiveSession"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import FairleadError
 from fairlead.guarding import hash_input, judge, place_for
@@ -18,7 +18,6 @@ from fairlead.host.options.options import Options
 from fairlead.host.requests import plans
 from fairlead.host.requests.decisions import Allow, Decision, Deny, PermissionRequest
 from fairlead.host.requests.elicitations import DialogRequest, ElicitationReply, ElicitationRequest
-from fairlead.permissions.guard import Guard
 from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.decisions import ToolCall
 from fairlead.server.session.denied_rules import DeniedRules
@@ -28,6 +27,9 @@ from fairlead.server.session.running_session import RunningSession
 from fairlead.store.tables.audit import AuditRecord
 from fairlead.transcript.state.facts import Decided, PlanShown
 from fairlead.wire.versions import Feature
+
+if TYPE_CHECKING:
+    from fairlead.permissions.guard import Guard
 
 __all__ = ["PermissionHandlers"]
 

@@ -7,7 +7,7 @@ of its own, which passes them on (`Channel`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from fairlead.server.access.roles import require
 from fairlead.server.protocol.messages import Problem
@@ -24,8 +24,10 @@ from fairlead.server.protocol.terminal_messages import (
     TerminalSize,
 )
 from fairlead.server.refusal import Refusal
-from fairlead.server.terminal.terminals import TerminalRegistry
 from fairlead.store.tables.devices import Device
+
+if TYPE_CHECKING:
+    from fairlead.server.terminal.terminals import TerminalRegistry
 
 __all__ = ["NOT_OFFERED", "Channel", "OpenChannel", "TerminalChannel", "ToClient"]
 

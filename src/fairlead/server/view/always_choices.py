@@ -10,11 +10,10 @@ write a settings file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from fairlead.permissions.choices import Choice, always_choices
 from fairlead.permissions.model.scopes import Scope
 from fairlead.permissions.rules.book import RuleBook
 from fairlead.permissions.rules.decisions import ToolCall
@@ -30,6 +29,9 @@ from fairlead.wire.updates import (
     UnknownUpdate,
     with_destination,
 )
+
+if TYPE_CHECKING:
+    from fairlead.permissions.choices import Choice
 
 __all__ = ["Offer", "denial", "offers"]
 
@@ -80,6 +82,9 @@ def offers(
     earlier: Iterable[ToolCall] = (),
 ) -> tuple[Offer, ...]:
     """The choices for a call with these suggestions, which are plain JSON values."""
+    # Loaded at the first request, in a thread: 20 modules that an idle server does not need.
+    from fairlead.permissions.choices import always_choices
+
     suggested = [suggestion for suggestion in suggestions if isinstance(suggestion, Mapping)]
     choices = always_choices(call, suggested, earlier, RuleBook(), context)
     result: list[Offer] = []

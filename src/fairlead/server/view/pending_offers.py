@@ -18,7 +18,6 @@ import msgspec
 from msgspec import Struct
 
 from fairlead.host.requests.decisions import PermissionRequest
-from fairlead.permissions.choices import too_long_to_analyze
 from fairlead.permissions.rules.decisions import ToolCall
 from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.tools import INTERACTIVE
@@ -224,6 +223,8 @@ def _prepared(
     context: PathContext,
     earlier: Iterable[ToolCall],
 ) -> Prepared:
+    from fairlead.permissions.choices import too_long_to_analyze  # See `always_choices.offers`.
+
     unanalyzed = _unanalyzed(call)
     if too_long_to_analyze(call):
         return unanalyzed

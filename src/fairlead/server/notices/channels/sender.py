@@ -12,8 +12,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, TypeVar
 
 from fairlead.server.notices.channels import service
 from fairlead.server.notices.channels.address import for_message
@@ -23,6 +22,9 @@ from fairlead.server.notices.outcome import Failed, Outcome, Sent, TryLater
 from fairlead.server.notices.rules.notice import Notice
 from fairlead.server.notices.targets import ChannelTarget, check_zone
 from fairlead.server.refusal import Refusal
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 __all__ = ["NOT_INSTALLED", "ChannelSender"]
 

@@ -1,0 +1,44 @@
+"""A `fairlead serve` with one idle session, which writes the modules that it has loaded to a file and ends.
+
+python -m tests.server.memory.idle_server FOLDER AGENT
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fairlead.commands import serve
+from fairlead.commands.main import _parser
+from fairlead.server.protocol.intents import NewSession
+from fairlead.server.service import Service
+from fairlead.store.tables.devices import Device
+
+OWNER = Device(id="desk", name="desk", role="owner", token_hash="", created=0.0)
+IDLE_S = 0.5
+"""How long the session may take to do what it does after its start."""
+
+
+@asynccontextmanager
+async def one_session(service: Service) -> AsyncIterator[None]:
+    async def run() -> None:
+        result = await service.registry.act(OWNER, "client", 1, NewSession(cwd=sys.argv[1]))
+        await asyncio.sleep(IDLE_S)
+        if result.ok:
+            modules = "\n".join(sorted(sys.modules))
+            await asyncio.to_thread(Path(sys.argv[1], "modules").write_text, modules)
+        service.stop()
+
+    running = asyncio.create_task(run())
+    yield
+    await running
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    argv = ["serve", "--no-browser", "--agent", sys.argv[2]]
+    argv += ["--data", str(folder / "data"), "--root", str(folder)]
+    sys.exit(serve.run(_parser(argv).parse_args(argv), one_session))
