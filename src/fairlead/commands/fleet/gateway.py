@@ -31,6 +31,8 @@ from fairlead.server import event_loop
 from fairlead.server.access.owner_channel import owner_channel
 from fairlead.server.hardening import hide_memory, warning_as_root
 from fairlead.server.limits import Limits
+from fairlead.server.memory.gc_tuning import sweep_forever
+from fairlead.server.memory.heap import share_heap
 from fairlead.server.redaction import log_to
 from fairlead.store.database.folder import DataFolder
 from fairlead.store.tables.audit import AuditRecord
@@ -143,6 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_data_folder(arguments.data)
     log_to(sys.stderr)
     hide_memory()
+    share_heap()
     folder = DataFolder(arguments.data)
     folder.claim()
     try:
@@ -187,6 +190,11 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
                 archive=arguments.archive,
             )
         )
+        # No session works here, so that full collections run as soon as they are due.
+        sweeping = asyncio.create_task(
+            sweep_forever(lambda: False, lambda: gateway.mirrors.dropped)
+        )
+        stack.callback(sweeping.cancel)
         with _stopping_at_ctrl_c(gateway):
             await _introduce(gateway, bus, data)
             async with (

@@ -93,6 +93,7 @@ async def run_worker(data: Path, number: int, count: int, options: dict[str, Any
     from fairlead.fleet.bus.socket_bus import connect_socket_bus
     from fairlead.fleet.workers.folders import FOLDER
     from fairlead.fleet.workers.worker import limits_of_worker, open_worker
+    from fairlead.server.memory.gc_tuning import sweep_forever
 
     with short_path(data / FOLDER) as short:
         bus = await connect_socket_bus(Path(short, SOCKET))
@@ -104,8 +105,13 @@ async def run_worker(data: Path, number: int, count: int, options: dict[str, Any
     loop.add_signal_handler(signal.SIGINT, lambda: None)
     try:
         limits = limits_of_worker(count)
-        async with open_worker(bus, data, number, limits=limits, **options):
+        async with open_worker(bus, data, number, limits=limits, **options) as service:
+            sessions = service.registry.sessions
+            sweeping = asyncio.create_task(
+                sweep_forever(lambda: sessions.working, lambda: sessions.retired)
+            )
             await ended.wait()
+            sweeping.cancel()
     finally:
         with contextlib.suppress(Exception):
             await bus.close()

@@ -104,6 +104,8 @@ class Mirrors:
         """How often a whole document had to be sent by its node."""
         self.gaps = 0
         """How often a frame did not fit, or a beat showed a later number."""
+        self.dropped = 0
+        """How many copies were given up since the start."""
         self.on_missing: Callable[[str, str], None] | None = None
         """Called with the node and the document if a document does not exist any more."""
         bus.on_connected(self._on_connected)
@@ -200,6 +202,7 @@ class Mirrors:
         for key, following in list(self._followed.items()):
             if following.node == node:
                 del self._followed[key]
+                self.dropped += 1
                 if isinstance(following.copy, MirroredDocument):
                     following.copy.drop()
 
@@ -294,6 +297,7 @@ class Mirrors:
 
     async def _drop(self, following: _Following) -> None:
         self._followed.pop((following.node, following.document), None)
+        self.dropped += 1
         if following.subscription is not None:
             with contextlib.suppress(BusError):
                 await following.subscription.close()
