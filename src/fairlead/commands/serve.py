@@ -31,7 +31,6 @@ from fairlead.commands.serving.checks import (
     check_tls,
     default_data_folder,
 )
-from fairlead.commands.serving.profile_checks import login_of
 from fairlead.commands.serving.settings import apply_settings, read_settings
 from fairlead.commands.serving.worker_command import run_worker, worker_count, workers_of
 from fairlead.host.options import agent as agents
@@ -327,6 +326,10 @@ def _introduce(
 async def _introduce_profiles(service: Service, options: Options) -> None:
     """List the profiles, and which of them are logged in."""
     style, profiles = Style(), service.registry.sessions.profiles.all()
+    if not profiles:
+        return
+    from fairlead.commands.serving.profile_checks import login_of
+
     states = await asyncio.gather(*(login_of(profile, options) for profile in profiles))
     for profile, state in zip(profiles, states, strict=True):
         print(f"  profile {profile.name} in {profile.config_dir}: {state.words}")

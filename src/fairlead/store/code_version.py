@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import msgspec
 
 __all__ = ["code_version", "modules_below"]
 
-PACKAGES = ("fairlead.wire", "fairlead.transcript")
+PACKAGES = ("wire", "transcript")
+SOURCE = Path(__file__).parent.parent
 
 
 @cache
@@ -24,12 +24,12 @@ def code_version() -> str:
     """A hash that stays the same until a reducer or a decoder changes."""
     digest = hashlib.sha256(msgspec.__version__.encode())
     for package in PACKAGES:
-        for name, text in modules_below(resources.files(package)):
+        for name, text in modules_below(SOURCE / package):
             digest.update(name.encode() + b"\0" + text + b"\0")
     return digest.hexdigest()[:32]
 
 
-def modules_below(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+def modules_below(folder: Path, prefix: str = "") -> Iterator[tuple[str, bytes]]:
     """The name and source of every module below a package, in a fixed order."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():

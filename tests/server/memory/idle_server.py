@@ -28,8 +28,10 @@ async def one_session(service: Service) -> AsyncIterator[None]:
         result = await service.registry.act(OWNER, "client", 1, NewSession(cwd=sys.argv[1]))
         await asyncio.sleep(IDLE_S)
         if result.ok:
-            modules = "\n".join(sorted(sys.modules))
-            await asyncio.to_thread(Path(sys.argv[1], "modules").write_text, modules)
+            # The stand-in of a module that is not loaded has no specification.
+            modules = [name for name, each in sys.modules.items() if vars(each).get("__spec__")]
+            file = Path(sys.argv[1], "modules")
+            await asyncio.to_thread(file.write_text, "\n".join(sorted(modules)))
         service.stop()
 
     running = asyncio.create_task(run())

@@ -34,13 +34,20 @@ def test_uvicorn_is_pinned_to_the_minor_version_that_is_tested() -> None:
     assert wanted == f"uvicorn>={major}.{minor},<{major}.{int(minor) + 1}"
 
 
-def test_every_module_that_subclasses_uvicorn_is_listed_here() -> None:
-    found = {
+def modules_with(pattern: str) -> set[str]:
+    return {
         path.relative_to(SERVER).as_posix()
         for path in SERVER.rglob("*.py")
-        if re.search(r"^from uvicorn\.protocols", path.read_text(), re.MULTILINE)
+        if re.search(pattern, path.read_text(), re.MULTILINE)
     }
-    assert found == set(USED)
+
+
+def test_every_module_that_subclasses_uvicorn_is_listed_here() -> None:
+    assert modules_with(r"^from fairlead\.server\.sockets\.uvicorn_parts .*Protocol") == set(USED)
+
+
+def test_uvicorn_is_imported_only_where_its_command_line_is_left_out() -> None:
+    assert modules_with(r"^(from|import) uvicorn\b") == {"sockets/uvicorn_parts.py"}
 
 
 @pytest.mark.parametrize("module", sorted(USED))

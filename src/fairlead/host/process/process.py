@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from fairlead.errors import AgentNotFound, OptionError, ProcessError
 from fairlead.host.process.exit_watch import watch_exit
+from fairlead.host.process.gate import Gate
 from fairlead.host.process.lifeline import lifeline
 from fairlead.host.process.pipe_ends import PipeEnd
 from fairlead.host.process.polled_pipes import polled_pipes
@@ -65,12 +66,15 @@ class StderrTail:
     """The last part of stderr; it is always read, because a full pipe would block the CLI."""
 
     def __init__(self) -> None:
-        self._chunks: deque[bytes] = deque()
+        self._chunks: deque[bytes] | None = None
+        """Created with the first chunk: it takes 760 bytes, and most CLIs write none."""
         self._held = 0
         self.total = 0
 
     def add(self, chunk: bytes) -> None:
         """Add a chunk, and drop the oldest ones above the limit."""
+        if self._chunks is None:
+            self._chunks = deque()
         self._chunks.append(chunk)
         self._held += len(chunk)
         self.total += len(chunk)
@@ -78,7 +82,7 @@ class StderrTail:
             self._held -= len(self._chunks.popleft())
 
     def __str__(self) -> str:
-        return b"".join(self._chunks)[-STDERR_KEPT:].decode(errors="replace")
+        return b"".join(self._chunks or ())[-STDERR_KEPT:].decode(errors="replace")
 
 
 class _Pump(asyncio.Protocol):
@@ -102,21 +106,20 @@ class _Stdin(asyncio.BaseProtocol):
     def __init__(self, on_room: Callable[[], None] | None = None) -> None:
         self._on_room = on_room
         self.lost = False
-        self.room = asyncio.Event()
-        """Set while fewer than `STDIN_LIMIT` bytes wait."""
-        self.room.set()
+        self.room = Gate()
+        """Open while fewer than `STDIN_LIMIT` bytes wait."""
 
     def pause_writing(self) -> None:
-        self.room.clear()
+        self.room.close()
 
     def resume_writing(self) -> None:
-        self.room.set()
+        self.room.open()
         if self._on_room is not None:
             self._on_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
-        self.room.set()
+        self.room.open()
 
 
 class Process:
@@ -255,7 +258,7 @@ class Process:
     @property
     def accepts_input(self) -> bool:
         """False while more than `STDIN_LIMIT` bytes wait for a program that does not read."""
-        return self._stdin_state.room.is_set()
+        return self._stdin_state.room.is_open
 
     @property
     def takes_lines(self) -> bool:

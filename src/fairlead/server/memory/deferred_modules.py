@@ -15,11 +15,12 @@ from typing import Any
 __all__ = ["defer_modules"]
 
 DEFERRED = (
+    "calendar",  # By `email.utils`, to parse dates.
     "http.client",  # By Starlette, for the names of status codes; it loads the parser of emails.
     "importlib.metadata",  # By websockets, for versions that are not released; it loads zipfile.
     "logging.config",  # By uvicorn, for a configuration that the server does not have.
 )
-"""Together 1.7 MiB. Only modules that are imported as a whole (`import http.client`) can be deferred."""
+"""Together 1.8 MiB. Only modules that are imported as a whole (`import http.client`) can be deferred."""
 
 
 def defer_modules() -> None:
@@ -34,10 +35,12 @@ def _defer(name: str) -> None:
 
     def load(attribute: str) -> Any:
         if sys.modules.get(name) is stand_in:
-            del sys.modules[name]
-        return getattr(import_module(name), attribute)
+            sys.modules.pop(name, None)  # Another thread may do the same.
+        value = stand_in.__dict__[attribute] = getattr(import_module(name), attribute)
+        return value
 
     stand_in.__dict__["__getattr__"] = load
     sys.modules[name] = stand_in
     package, _, own_name = name.rpartition(".")
-    setattr(import_module(package), own_name, stand_in)
+    if package:
+        setattr(import_module(package), own_name, stand_in)

@@ -23,6 +23,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol
 
+from fairlead.host.process.gate import Gate
 from fairlead.server.limits import Limits
 from fairlead.server.session.append_rate import AppendRate
 from fairlead.server.session.log_lines import events_of
@@ -208,8 +209,7 @@ class Journal:
         """Whether the journal waits for its turn to append."""
         self._holding = False
         """Whether output that can wait is not noted before the next turn."""
-        self._emptied = asyncio.Event()
-        self._emptied.set()
+        self._emptied = Gate()
         self._retry: asyncio.TimerHandle | None = None
         self._awaiting_answer = False
         """Whether a timer runs after which a request is stored without its answer."""
@@ -302,7 +302,7 @@ class Journal:
         self.bytes += waiting.size
         if self._working:
             return
-        self._emptied.clear()
+        self._emptied.close()
         if self._may_append(waiting):
             self._append_soon()
 
@@ -357,7 +357,7 @@ class Journal:
         if self._closed:
             return False
         is_free, self._working = not self._working, True
-        self._emptied.clear()
+        self._emptied.close()
         if self._on_turn is not None:
             self._on_turn()
         has_output = bool(self._waiting)
@@ -388,7 +388,7 @@ class Journal:
             batch = self._take()
         if not batch:
             self._working = False
-            self._emptied.set()
+            self._emptied.open()
             return
         carried = batch[-1]
         events = (
@@ -526,4 +526,4 @@ class Journal:
             "the session failed because of an internal error; restart it", code="internal"
         )
         self._refuse(self.problem)
-        self._emptied.set()
+        self._emptied.open()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from fairlead.errors import FairleadError
 from fairlead.host.client import Client
 from fairlead.host.options.options import Options
+from fairlead.host.process.gate import Gate
 from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
 from fairlead.server.session.append_rate import AppendRate
@@ -91,9 +92,8 @@ class LiveSession:
         self._exited = exited
         self._clock = clock
         self.lifecycle = Lifecycle()
-        self._decided = asyncio.Event()
-        """Whether no start is reserved without a decision on its process."""
-        self._decided.set()
+        self._decided = Gate()
+        """Closed while a start is reserved without a decision on its process."""
         self._start: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.journal = Journal(
@@ -143,13 +143,13 @@ class LiveSession:
             raise Refusal("conflict", "This session is already running.")
         self.lifecycle.happen(Event.RESERVE)
         self._start = None
-        self._decided.clear()
+        self._decided.close()
 
     def release(self) -> None:
         """End a reservation that has not led to `start`."""
         if self._start is None and self.lifecycle.may(Event.RELEASE):
             self.lifecycle.happen(Event.RELEASE)
-        self._decided.set()
+        self._decided.open()
 
     async def start(self, options: Options) -> None:
         """Start a CLI after `reserve` and write queued prompts. Raises as `Client.start` does.
@@ -160,7 +160,7 @@ class LiveSession:
         if not self.lifecycle.starting:
             raise Refusal("unavailable", "The session was stopped before its agent started.")
         self._start = asyncio.create_task(self._start_client(options))
-        self._decided.set()
+        self._decided.open()
         self._start.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.shield(self._start)
 

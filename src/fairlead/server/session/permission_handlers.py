@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fairlead.errors import FairleadError
-from fairlead.guarding import hash_input, judge, place_for
 from fairlead.host.options.options import Options
 from fairlead.host.requests import plans
 from fairlead.host.requests.decisions import Allow, Decision, Deny, PermissionRequest
 from fairlead.host.requests.elicitations import DialogRequest, ElicitationReply, ElicitationRequest
 from fairlead.permissions.model.scopes import Behavior
 from fairlead.permissions.rules.decisions import ToolCall
+from fairlead.permissions.rules.paths import PathContext
 from fairlead.server.session.denied_rules import DeniedRules
 from fairlead.server.session.open_requests import Requests
 from fairlead.server.session.rulings import Ruling
@@ -72,7 +72,9 @@ class PermissionHandlers:
         """What the operator's own rules decide, stored before the CLI gets it."""
         if self._guard is None:
             return None
-        place = place_for(self._options)
+        from fairlead.guarding import hash_input, judge  # Few servers have such rules.
+
+        place = self._place()
         spent_usd = self._session.transcript.ledger.cost_usd
         verdict = await judge(self._guard, request, place, spent_usd)
         if not verdict.final:
@@ -94,13 +96,18 @@ class PermissionHandlers:
         if not self._denied:
             return None
         call = ToolCall(tool=request.tool_name, input=request.input)
-        words = self._denied.verdict(call, place_for(self._options))
+        words = self._denied.verdict(call, self._place())
         if words is None:
             return None
         details = {"request_id": request.id, "tool": request.tool_name, "words": words}
         await self._session.record([Decided(request.id, "rule")], audit=(self._record(details),))
         decision: Decision = _denied(words).decision  # type: ignore[assignment]
         return decision
+
+    def _place(self) -> PathContext:
+        from fairlead.guarding import place_for  # Only rules need it.
+
+        return place_for(self._options)
 
     async def deny_calls(self) -> None:
         """Deny the open requests that the session's deny rules cover, and give the CLI the rules."""
@@ -110,7 +117,7 @@ class PermissionHandlers:
             if not isinstance(request, PermissionRequest):
                 return None
             call = ToolCall(tool=request.tool_name, input=request.input)
-            words = self._denied.verdict(call, place_for(self._options))
+            words = self._denied.verdict(call, self._place())
             return None if words is None else _denied(words)
 
         async def store(request_id: str, ruling: Ruling) -> None:

@@ -8,9 +8,9 @@ to the path. 2.1.38 writes records out of order, so the order is that of the tre
 
 from __future__ import annotations
 
+import calendar
 import heapq
 import re
-from calendar import timegm
 from typing import Any
 
 from fairlead.transcript.state import plain
@@ -38,7 +38,7 @@ def seconds(record: _Record) -> float | None:
         return None
     *parts, fraction = match.groups()
     try:
-        return timegm(tuple(int(number) for number in parts)) + float(fraction or 0)
+        return calendar.timegm(tuple(int(number) for number in parts)) + float(fraction or 0)
     except ValueError:
         return None  # Such as month 0: the form is right, the day does not exist.
 
