@@ -7,7 +7,8 @@ every value that `wire.decode` returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
 from typing import Any, TypeAlias
 
 from fairlead.transcript.reducers import (
@@ -26,8 +27,8 @@ from fairlead.transcript.reducers import (
     turns,
     unknown,
 )
-from fairlead.transcript.reducers.status import LAST_EVENT_STEP_S, refresh
-from fairlead.transcript.reducers.streaming import feed_delta, on_stream_event
+from fairlead.transcript.reducers.status import refresh
+from fairlead.transcript.reducers.streaming import feed_deltas, on_stream_event
 from fairlead.transcript.state.changes import Change
 from fairlead.transcript.state.facts import (
     Accounted,
@@ -52,12 +53,12 @@ from fairlead.transcript.state.facts import (
     TurnEnded,
     TurnStarted,
 )
-from fairlead.transcript.state.fold import Fold
+from fairlead.transcript.state.fold import LAST_EVENT_STEP_S, Fold
 from fairlead.wire import control, events, inputs, system
 from fairlead.wire.events import StreamEvent
 from fairlead.wire.stream import ContentBlockDelta
 
-__all__ = ["FROM_CLI", "FROM_HOST", "Fed", "step", "step_all", "take_all"]
+__all__ = ["FROM_CLI", "FROM_HOST", "Fed", "step", "step_all", "take_moment"]
 
 Fed: TypeAlias = events.Event | system.System | control.Control | inputs.Input | Fact
 """What can be fed: every line of the CLI, every line of the host, and the host's own facts."""
@@ -73,7 +74,7 @@ FROM_CLI: dict[type, _Reducer] = {
     events.Assistant: messages.on_assistant,
     events.User: messages.on_user,
     events.Result: turns.on_result,
-    StreamEvent: on_stream_event,  # `take_all` tries `feed_delta` first
+    StreamEvent: on_stream_event,  # `_take_all` gives runs of deltas to `feed_deltas`
     events.ToolProgress: pairing.on_tool_progress,
     events.RateLimitEvent: notices.on_rate_limit,
     events.PromptSuggestion: session.on_prompt_suggestion,
@@ -169,32 +170,48 @@ def step_all(fold: Fold, batch: Iterable[tuple[Fed, float]]) -> list[Change]:
     changes: list[Change] = []
     fold.changes = changes
     try:
-        take_all(fold, batch)
+        _take_all(fold, batch)
     finally:
         fold.changes = None
     return changes
 
 
-def take_all(fold: Fold, batch: Iterable[tuple[Fed, float]]) -> None:
+def _take_all(fold: Fold, batch: Iterable[tuple[Fed, float]]) -> None:
     """Fold values with their times into the state, in order."""
-    for fed, at in batch:
-        fold.at = at
+    values: Iterator[tuple[Any, float]] = iter(batch)
+    for fed, at in values:
         kind = type(fed)
+        while kind is StreamEvent and type(fed.event) is ContentBlockDelta:
+            following = feed_deltas(fold, fed, at, values)
+            if following is None:
+                return
+            fed, at = following
+            kind = type(fed)
+        fold.at = at
         if kind is StreamEvent:
-            event = fed.event  # type: ignore[union-attr]
-            if not (
-                type(event) is ContentBlockDelta and feed_delta(fold, fed, event)  # type: ignore[arg-type]
-            ) and on_stream_event(fold, fed):  # type: ignore[arg-type]
+            if on_stream_event(fold, fed):
                 fold.memory.heard = True
                 refresh(fold, exact=False)
             elif at - fold.touched >= LAST_EVENT_STEP_S:
                 fold.touch()
-            continue
-        take = FROM_CLI.get(kind)
-        if take is not None:
-            _take_line(fold, fed, kind, take)
         else:
-            _take_from_host(fold, fed, kind)
+            take = FROM_CLI.get(kind)
+            if take is not None:
+                _take_line(fold, fed, kind, take)
+            else:
+                _take_from_host(fold, fed, kind)
+
+
+def take_moment(fold: Fold, values: Iterable[Fed], at: float) -> None:
+    """Fold values of one moment into the state, in order, without changes."""
+    fold.of_one_moment = True
+    try:
+        _take_all(fold, zip(values, repeat(at)))
+    finally:
+        fold.of_one_moment = False
+        if fold.unsettled:
+            fold.unsettled = False
+            refresh(fold)
 
 
 def _take_line(fold: Fold, line: Any, kind: type, take: _Reducer) -> None:
@@ -202,12 +219,13 @@ def _take_line(fold: Fold, line: Any, kind: type, take: _Reducer) -> None:
     memory = fold.memory
     heard = memory.heard
     uuid: str | None = getattr(line, "uuid", None)
-    # An echo of a prompt has the uuid of the prompt.
-    if not uuid or uuid not in memory.seen:
-        if uuid:
-            memory.seen.add(uuid)
+    if not uuid:
         if kind not in _CONTROL:
             memory.heard = True
+        take(fold, line)
+    elif uuid not in memory.seen:  # An echo of a prompt has the uuid of the prompt.
+        memory.seen.add(uuid)
+        memory.heard = True
         take(fold, line)
     quiet = memory.host_stopping
     if kind not in _FREQUENT:

@@ -8,11 +8,10 @@ price of a copy of the lists. Time comes in as a value.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
 from typing import Any, cast
 
 from fairlead.transcript.checkpoint import Checkpoint, checkpoint, restore
-from fairlead.transcript.reduce import Fed, step, step_all, take_all
+from fairlead.transcript.reduce import Fed, step, step_all, take_moment
 from fairlead.transcript.snapshot import Snapshot, snapshot_of
 from fairlead.transcript.state.changes import Change
 from fairlead.transcript.state.fold import Fold
@@ -54,7 +53,7 @@ class Transcript:
 
     def take(self, values: Iterable[Fed], at: float) -> None:
         """Take in values of one moment; faster than `feed_all`, because no changes are made."""
-        take_all(self._fold, zip(values, repeat(at)))
+        take_moment(self._fold, values, at)
 
     def snapshot(self) -> Snapshot:
         """The whole state as one immutable value."""

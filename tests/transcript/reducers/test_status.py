@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.transcript.reducers.status import LAST_EVENT_STEP_S, STATES
+from fairlead.transcript.reducers.status import STATES
 from fairlead.transcript.state.facts import ProcessExited, ProcessStarted, PromptHeld
+from fairlead.transcript.state.fold import LAST_EVENT_STEP_S
 from fairlead.wire.decode import decode_object
 from tests.transcript.recordings import all_streams, fold, stream
 from tests.transcript.story import (

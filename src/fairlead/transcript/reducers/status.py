@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from fairlead.transcript.reducers.background import agents_run, below_background
 from fairlead.transcript.reducers.notices import note
-from fairlead.transcript.state.fold import Fold
-from fairlead.transcript.state.model import ToolItem
+from fairlead.transcript.state.fold import LAST_EVENT_STEP_S, Fold
+from fairlead.transcript.state.memory import Memory
+from fairlead.transcript.state.model import Background, ToolItem
 from fairlead.wire.system import SessionStateChanged, Status, ThinkingTokens
 
 __all__ = [
-    "LAST_EVENT_STEP_S",
     "STATES",
     "add_waited",
     "on_session_state",
@@ -39,9 +39,6 @@ STATES = (
     "ended",
 )
 
-LAST_EVENT_STEP_S = 1.0
-"""How far `last_event` may lag behind while deltas stream: a change for each would double them."""
-
 _CALM = ("success", "interrupted", "host_stopped", "unknown")
 """Outcomes of a turn after which the session is idle and not in error."""
 
@@ -54,21 +51,26 @@ def refresh(fold: Fold, exact: bool = True, quiet: bool = False) -> None:
     document, memory = fold.document, fold.memory
     if document.order["pending"] or memory.blocked_since is not None:
         _count_waiting(fold)
-    state, tool = _derive(fold)
+    elif fold.of_one_moment and not quiet:
+        # The state has changed at this moment already, so only the last state of it matters.
+        status = document.parts["status"]
+        if status.since == status.last_event == fold.at:
+            fold.unsettled = True
+            return
+    state, tool = _derive(fold, memory)
+    rows = document.rows["background"]
+    background = _background(rows) if rows else 0
     old = document.parts["status"]
-    background = _background(fold) if document.rows["background"] else 0
-    waiting = len(memory.waiting)
-    at = fold.at
     if (
         state == old.state
         and tool == old.tool
-        and waiting == old.waiting
         and background == old.background
+        and len(memory.waiting) == old.waiting
     ):
-        if not quiet and (exact or at - fold.touched >= LAST_EVENT_STEP_S):
+        if not quiet and (exact or fold.at - fold.touched >= LAST_EVENT_STEP_S):
             fold.touch()
         return
-    fold.touched = at
+    fold.touched = at = fold.at
     fold.put(
         "status",
         state=state,
@@ -76,7 +78,7 @@ def refresh(fold: Fold, exact: bool = True, quiet: bool = False) -> None:
         last_event=old.last_event if quiet else at,
         tool=tool,
         background=background,
-        waiting=waiting,
+        waiting=len(memory.waiting),
     )
 
 
@@ -103,18 +105,16 @@ def on_session_state(fold: Fold, message: SessionStateChanged) -> None:
 
 def on_thinking_tokens(fold: Fold, message: ThinkingTokens) -> None:
     """How much the model has thought so far, where the text is hidden."""
-    fold.memory.thinking_tokens = message.estimated_tokens
+    tokens = fold.memory.thinking_tokens = message.estimated_tokens
     stream = fold.memory.streams.get(None)
-    if stream is None or stream.open != "thinking":
-        return
-    for block in stream.blocks.values():
-        if block.kind == "thinking" and not block.final and block.item is not None:
-            fold.set("items", block.item, tokens=message.estimated_tokens)
+    if stream is not None and stream.open == "thinking":
+        for block in stream.blocks.values():
+            if block.kind == "thinking" and not block.final and block.item is not None:
+                fold.set("items", block.item, tokens=tokens)
 
 
-def _derive(fold: Fold) -> tuple[str, str | None]:
+def _derive(fold: Fold, memory: Memory) -> tuple[str, str | None]:
     """The state, and the tool that is running in it."""
-    memory = fold.memory
     if memory.process == "exited":
         return ("ended" if memory.exit_expected else "disconnected"), None
     if fold.document.order["pending"]:
@@ -131,9 +131,19 @@ def _derive(fold: Fold) -> tuple[str, str | None]:
         return "retrying", None
     stream = memory.streams.get(None)
     if stream is not None and stream.open is not None:
-        return ("thinking" if stream.open == "thinking" else "streaming"), None
-    tool = _running_tool(fold) if memory.open_tools else None
-    return ("thinking" if tool is None else "running_tool"), tool
+        return _WHILE_OPEN[stream.open]
+    if memory.open_tools and (tool := _running_tool(fold)) is not None:
+        return "running_tool", tool
+    return _THINKING
+
+
+_THINKING = ("thinking", None)
+_WHILE_OPEN = {
+    "thinking": _THINKING,
+    "text": ("streaming", None),
+    "tool": ("streaming", None),
+}
+"""The state by the kind of the block that is growing."""
 
 
 def _busy_without_turn(fold: Fold) -> bool:
@@ -185,7 +195,6 @@ def add_waited(fold: Fold) -> None:
     memory.blocked_since = None
 
 
-def _background(fold: Fold) -> int:
-    rows = fold.document.rows["background"]
+def _background(rows: dict[str, Background]) -> int:
     live = ("running", "paused")
     return sum(1 for row in rows.values() if row.backgrounded and row.state in live)

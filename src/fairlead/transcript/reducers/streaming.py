@@ -3,16 +3,17 @@
 An item appears with the first words of its block and keeps its id when the finished block
 comes. A draft that never gets its finished block is dropped (CLI-515: a cut stream is asked
 again under a new message id), so the end is the same with and without streaming. This is the
-hot path: one text delta is one `feed_delta`.
+hot path: a run of deltas is one `feed_deltas`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from fairlead.transcript.reducers import notices, pairing
 from fairlead.transcript.reducers.opening import open_turn
-from fairlead.transcript.state.fold import Fold
+from fairlead.transcript.state.fold import LAST_EVENT_STEP_S, Fold
 from fairlead.transcript.state.memory import Block, Stream
 from fairlead.transcript.state.model import TextItem, ThinkingItem
 from fairlead.wire.blocks import ServerToolUseBlock, TextBlock, ThinkingBlock, ToolUseBlock
@@ -29,62 +30,75 @@ from fairlead.wire.stream import (
     ThinkingDelta,
 )
 
-__all__ = ["drop", "feed_delta", "finish_text", "finish_thinking", "on_stream_event", "take_over"]
-
-_ENDS = frozenset({ContentBlockStop, MessageDelta, MessageStop})
-"""Events after which no block is open."""
+__all__ = ["drop", "feed_deltas", "finish_text", "finish_thinking", "on_stream_event", "take_over"]
 
 
-def feed_delta(fold: Fold, message: StreamEvent, event: ContentBlockDelta) -> bool:
-    """The shortest way for more of a text that is already shown; False if it is not that."""
-    stream = fold.memory.streams.get(message.parent_tool_use_id)
-    if stream is None:
-        return False
-    block = stream.blocks.get(event.index)
-    if block is None:
-        return False
-    tail = block.tail
-    if tail is None or not tail.open:
-        return False
-    delta = event.delta
-    kind = type(delta)
-    if kind is TextDelta:
-        text = delta.text  # type: ignore[union-attr]
-    elif kind is InputJsonDelta:
-        text = delta.partial_json  # type: ignore[union-attr]
-    elif kind is ThinkingDelta:
-        text = delta.thinking  # type: ignore[union-attr]
-    else:
-        return False
-    if not text:
-        return True
-    if fold.changes is None:
-        tail.length = None
-        tail.pieces.append(text)
-    else:
-        fold.grow("items", block.item, tail, text)  # type: ignore[arg-type]
-    return True
+def feed_deltas(
+    fold: Fold, message: StreamEvent, at: float, values: Iterator[tuple[Any, float]]
+) -> tuple[Any, float] | None:
+    """Take in a delta, and those of the same block that follow it in `values`.
+
+    Returns the value after them, or None if there is none. A run of deltas is one piece of the text
+    and one change, unless the time of the last event is due in between.
+    """
+    source = message.parent_tool_use_id
+    event: Any = message.event
+    index = event.index
+    fold.at = at
+    stream = fold.memory.streams.get(source)
+    block = None if stream is None else stream.blocks.get(index)
+    if block is None or (tail := block.tail) is None or not tail.open:
+        if block is not None:
+            _begin_text(fold, stream, block, event.delta, source)  # type: ignore[arg-type]
+        if at - fold.touched >= LAST_EVENT_STEP_S:
+            fold.touch()
+        return next(values, None)
+    pieces: list[str] = []
+    due = fold.touched + LAST_EVENT_STEP_S
+    while True:
+        delta = event.delta
+        kind = type(delta)
+        if kind is TextDelta:
+            pieces.append(delta.text)
+        elif kind is InputJsonDelta:
+            pieces.append(delta.partial_json)
+        elif kind is ThinkingDelta:
+            pieces.append(delta.thinking)
+        if at >= due:
+            _extend(fold, block, pieces)
+            fold.at = at
+            fold.touch()
+            due = at + LAST_EVENT_STEP_S
+        # The next value: a delta of the same block continues the run, anything else ends it.
+        for fed, at in values:
+            if type(fed) is StreamEvent:
+                event = fed.event
+                if (
+                    type(event) is ContentBlockDelta
+                    and event.index == index
+                    and fed.parent_tool_use_id == source
+                ):
+                    break
+            _extend(fold, block, pieces)
+            return fed, at
+        else:
+            _extend(fold, block, pieces)
+            return None
+
+
+def _extend(fold: Fold, block: Block, pieces: list[str]) -> None:
+    """Add pieces to the text of a block, and clear them."""
+    text = "".join(pieces)
+    if text:
+        fold.grow("items", block.item, block.tail, text)  # type: ignore[arg-type]
+        pieces.clear()
 
 
 def on_stream_event(fold: Fold, message: StreamEvent) -> bool:
-    """Every other event of a stream; whether it may have changed what the session is doing."""
+    """An event of a stream that is no delta; whether it may have changed what the session is doing."""
     event = message.event
-    kind = type(event)
-    if kind is MessageStart:
-        _begin_message(fold, message, event)  # type: ignore[arg-type]
-        return True
-    stream = fold.memory.streams.get(message.parent_tool_use_id)
-    if stream is None:
-        return False
-    if kind is ContentBlockStart:
-        _begin_block(fold, stream, event, message.parent_tool_use_id)  # type: ignore[arg-type]
-        return True
-    if kind is ContentBlockDelta:
-        _grow(fold, stream, event, message.parent_tool_use_id)  # type: ignore[arg-type]
-    elif stream.open is not None and kind in _ENDS:
-        stream.open = None
-        return True
-    return False
+    take = _EVENTS.get(type(event))
+    return take is not None and take(fold, message, event)
 
 
 def drop(fold: Fold, parent_tool_use_id: str | None) -> None:
@@ -141,38 +155,59 @@ def finish_thinking(
     return _finish(fold, source, "thinking", message_id, text, {**fields, "tokens": tokens})
 
 
-def _begin_message(fold: Fold, message: StreamEvent, event: MessageStart) -> None:
+def _begin_message(fold: Fold, message: StreamEvent, event: MessageStart) -> bool:
     source = message.parent_tool_use_id
-    if source in fold.memory.streams:
+    memory = fold.memory
+    if source in memory.streams:
         drop(fold, source)
     if source is None:
         open_turn(fold)
         notices.end_retry(fold)
     head = event.message
-    fold.memory.streams[source] = Stream(
-        head.id if head is not None else "", head.model if head is not None else None
-    )
+    memory.streams[source] = Stream("", None) if head is None else Stream(head.id, head.model)
+    return True
 
 
-def _begin_block(fold: Fold, stream: Stream, event: ContentBlockStart, source: str | None) -> None:
+def _begin_block(fold: Fold, message: StreamEvent, event: ContentBlockStart) -> bool:
+    source = message.parent_tool_use_id
+    stream = fold.memory.streams.get(source)
+    if stream is None:
+        return False
     start = event.content_block
     kind = _KINDS.get(type(start))
     if kind is None:
-        return
+        return True
     block = Block(kind)
-    if isinstance(start, TextBlock):
-        _say(fold, stream, block, start.text, source)
-    elif isinstance(start, ThinkingBlock):
-        _say(fold, stream, block, start.thinking, source)
-    elif isinstance(start, (ToolUseBlock, ServerToolUseBlock)):
-        if not start.id:
-            return
-        block.item = pairing.draft(fold, start, fold.parent_of(source), stream.message)
+    if kind == "tool":
+        if not start.id:  # type: ignore[union-attr]
+            return True
+        block.item = pairing.draft(fold, start, fold.parent_of(source), stream.message)  # type: ignore[arg-type]
         if block.item is not None:
             block.tail = fold.document.tail("items", block.item, "input_text")
+    else:
+        text = start.text if kind == "text" else start.thinking  # type: ignore[union-attr]
+        if text:
+            _say(fold, stream, block, text, source)
     stream.blocks[event.index] = block
     stream.open = kind
+    return True
 
+
+def _end_block(fold: Fold, message: StreamEvent, event: Any) -> bool:
+    stream = fold.memory.streams.get(message.parent_tool_use_id)
+    if stream is None or stream.open is None:
+        return False
+    stream.open = None
+    return True
+
+
+_EVENTS: dict[type, Callable[[Fold, StreamEvent, Any], bool]] = {
+    MessageStart: _begin_message,
+    ContentBlockStart: _begin_block,
+    ContentBlockStop: _end_block,
+    MessageDelta: _end_block,
+    MessageStop: _end_block,
+}
 
 _KINDS: dict[type, str] = {
     TextBlock: "text",
@@ -183,25 +218,23 @@ _KINDS: dict[type, str] = {
 """Blocks that are shown while they grow."""
 
 
-def _grow(fold: Fold, stream: Stream, event: ContentBlockDelta, source: str | None) -> None:
-    """The first words of a block; what follows takes the short way."""
-    block = stream.blocks.get(event.index)
-    if block is None or block.final or block.item is not None:
+def _begin_text(fold: Fold, stream: Stream, block: Block, delta: Any, source: str | None) -> None:
+    """Show a block with its first words, because some blocks stay empty and are never finished.
+
+    What follows takes the short way.
+    """
+    if block.final or block.item is not None or block.kind == "tool":
         return
-    delta = event.delta
-    if isinstance(delta, TextDelta):
-        _say(fold, stream, block, delta.text, source)
-    elif isinstance(delta, ThinkingDelta):
-        _say(fold, stream, block, delta.thinking, source)
+    kind = type(delta)
+    text = delta.text if kind is TextDelta else delta.thinking if kind is ThinkingDelta else ""
+    if text:
+        _say(fold, stream, block, text, source)
 
 
 def _say(fold: Fold, stream: Stream, block: Block, text: str, source: str | None) -> None:
-    """Show a block as soon as it has words: some blocks stay empty and are never finished."""
-    if not text or block.kind == "tool":
-        return
-    parent = fold.parent_of(source)
-    block.item = _new_item(fold, block.kind, stream.message, parent, stream.model)
-    block.tail = fold.append("items", block.item, "text", text)
+    item = _new_item(fold, block.kind, stream.message, fold.parent_of(source), stream.model)
+    block.item = item.id
+    block.tail = fold.begin(item, "text", text)
 
 
 def _finish(
@@ -210,7 +243,9 @@ def _finish(
     block = _draft_of(fold, source, kind, message_id)
     item = block.item if block is not None else None
     if item is None:
-        item = _new_item(fold, kind, message_id, fold.parent_of(source), None)
+        row = _new_item(fold, kind, message_id, fold.parent_of(source), None)
+        item = row.id
+        fold.show(row)
     if block is not None:
         block.final = True
         block.item = item
@@ -234,22 +269,23 @@ def _draft_of(fold: Fold, source: str | None, kind: str, message_id: str) -> Blo
     return empty
 
 
-def _new_item(fold: Fold, kind: str, message_id: str, parent: str | None, model: str | None) -> str:
+def _new_item(
+    fold: Fold, kind: str, message_id: str, parent: str | None, model: str | None
+) -> TextItem | ThinkingItem:
+    """An item for a block, which is not shown yet."""
+    memory = fold.memory
     if message_id:
-        count = fold.memory.blocks.get(message_id, 0)
-        fold.memory.blocks[message_id] = count + 1
+        count = memory.blocks.get(message_id, 0)
+        memory.blocks[message_id] = count + 1
         item_id = fold.unused(f"{message_id}/{count}")
     else:
         item_id = fold.number("block")
     make = TextItem if kind == "text" else ThinkingItem
-    fold.show(
-        make(
-            id=item_id,
-            turn=fold.turn_for(parent),
-            parent=parent,
-            at=fold.at,
-            message=message_id or None,
-            model=model,
-        )
+    return make(
+        id=item_id,
+        turn=memory.turn if parent is None else fold.turn_for(parent),
+        parent=parent,
+        at=fold.at,
+        message=message_id or None,
+        model=model,
     )
-    return item_id

@@ -22,17 +22,14 @@ LISTS = ("items", "turns", "pending", "settled", "tasks", "background", "files")
 """The sections that are lists of rows; the parts are session, status and ledger."""
 
 
-class Tail:
+class Tail(Struct, gc=False):
     """A text that grows. Once it is no longer `open`, no piece can be added."""
 
-    __slots__ = ("field", "length", "open", "pieces")
-
-    def __init__(self, field: str, text: str) -> None:
-        self.field = field
-        self.pieces = [text]
-        self.open = True
-        self.length: int | None = None
-        """In UTF-16 code units, if it was counted: only changes need it."""
+    field: str
+    pieces: list[str]
+    open: bool = True
+    length: int | None = None
+    """In UTF-16 code units, if it was counted: only changes need it."""
 
     def text(self) -> str:
         """The text so far, in one piece from now on."""
@@ -63,7 +60,7 @@ class Document:
         for key in list(self.tails):
             self._join(key)
             tail = self.tails[key]
-            new.tails[key] = Tail(tail.field, tail.pieces[0])
+            new.tails[key] = Tail(tail.field, tail.pieces[:])
         return new
 
     def get(self, to: str, row_id: str) -> Any:
@@ -106,10 +103,10 @@ class Document:
     def set_row(self, to: str, row_id: str, row: Any, fields: dict[str, Any]) -> None:
         """Set fields of a row, which is what `bare` has returned."""
         if self.tails:
-            key = (to, row_id)
-            tail = self.tails.get(key)
+            tail = self.tails.get((to, row_id))
             if tail is not None and tail.field in fields:
-                self._drop(key)
+                tail.open = False
+                del self.tails[to, row_id]
         self.rows[to][row_id] = structs.replace(row, **fields)
 
     def tail(self, to: str, row_id: str, field: str) -> Tail:
@@ -121,7 +118,7 @@ class Document:
             if tail is not None:
                 self._join(key)
                 self._drop(key)
-            tail = self.tails[key] = Tail(field, text)
+            tail = self.tails[key] = Tail(field, [text])
         return tail
 
     def text(self, to: str, row_id: str, field: str) -> str:

@@ -18,13 +18,16 @@ from fairlead.transcript.state.document import Document, Tail
 from fairlead.transcript.state.memory import Memory
 from fairlead.transcript.state.model import Ledger, Session, Status, Turn
 
-__all__ = ["Fold"]
+__all__ = ["LAST_EVENT_STEP_S", "Fold"]
+
+LAST_EVENT_STEP_S = 1.0
+"""How far `last_event` may lag behind while deltas stream: a change for each would double them."""
 
 
 class Fold:
     """The state, the reducer's notes, and the changes of the message at hand."""
 
-    __slots__ = ("at", "changes", "document", "memory", "touched")
+    __slots__ = ("at", "changes", "document", "memory", "of_one_moment", "touched", "unsettled")
 
     def __init__(self) -> None:
         self.document = Document()
@@ -34,6 +37,10 @@ class Fold:
         self.at = 0.0
         self.touched = 0.0
         """When the status was last brought up to date."""
+        self.of_one_moment = False
+        """The values that are being fed have one time, and no caller asked for changes."""
+        self.unsettled = False
+        """The status is derived after the last of these values."""
 
     def fork(self) -> Fold:
         """A copy that can go its own way."""
@@ -48,6 +55,7 @@ class Fold:
         new.changes = None
         new.at = self.at
         new.touched = self.touched
+        new.of_one_moment = new.unsettled = False
         return new
 
     # Reading
@@ -112,12 +120,12 @@ class Fold:
         """Set fields of a row that is written once; each step, with its own fields, is a change."""
         document = self.document
         row = document.bare(to, row_id)
-        if self.changes is not None:
-            for fields in steps:
+        together: dict[str, Any] = {}
+        for fields in steps:
+            if self.changes is not None:
                 self._record_set(to, row_id, row, fields)
-        document.set_row(
-            to, row_id, row, {name: fields[name] for fields in steps for name in fields}
-        )
+            together.update(fields)
+        document.set_row(to, row_id, row, together)
 
     def _record_set(self, to: str, row_id: str, row: Any, fields: dict[str, Any]) -> None:
         assert self.changes is not None
@@ -154,6 +162,13 @@ class Fold:
         """Let a text grow; returns the text, to which more can be added."""
         tail = self.document.tail(to, row_id, field)
         self.grow(to, row_id, tail, text)
+        return tail
+
+    def begin(self, item: Any, field: str, text: str) -> Tail:
+        """Show an item with a text that grows from now on; returns the text."""
+        self.show(item)
+        tail = self.document.tails["items", item.id] = Tail(field, [""])
+        self.grow("items", item.id, tail, text)
         return tail
 
     def grow(self, to: str, row_id: str, tail: Tail, text: str) -> None:

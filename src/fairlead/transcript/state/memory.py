@@ -16,29 +16,23 @@ from fairlead.transcript.state.document import Tail
 __all__ = ["Block", "Memory", "Notes", "SentRequest", "Stream"]
 
 
-class Block:
+class Block(Struct, gc=False):
     """One block of a message that is being streamed."""
 
-    __slots__ = ("final", "item", "kind", "tail")
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.item: str | None = None
-        self.tail: Tail | None = None
-        self.final = False
+    kind: str
+    item: str | None = None
+    tail: Tail | None = None
+    final: bool = False
 
 
-class Stream:
+class Stream(Struct, gc=False):
     """One message that is being streamed, in the main conversation or in a subagent."""
 
-    __slots__ = ("blocks", "message", "model", "open")
-
-    def __init__(self, message: str, model: str | None) -> None:
-        self.message = message
-        self.model = model
-        self.blocks: dict[int, Block] = {}
-        self.open: str | None = None
-        """The kind of the block that is growing right now."""
+    message: str
+    model: str | None
+    blocks: dict[int, Block] = field(default_factory=dict)
+    open: str | None = None
+    """The kind of the block that is growing right now."""
 
 
 class SentRequest(Struct, frozen=True):
