@@ -1,24 +1,25 @@
 """What is measured of a server while its sessions work, the same for every contender.
 
-CPU time is that of the server's own process, all threads; CLIs are processes of their own. A delay
-is the time from the CLI's write of a line until the client of its session has the frame with it.
+CPU time is that of the server's own processes, all threads; CLIs are other processes. A delay is the
+time from the CLI's write of a line until the client of its session has the frame with it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import tempfile
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 
 from bench.server_load.figures import Times
-from bench.server_load.processes import cpu_of, usage_of
-from bench.servers.contenders import Contender
+from bench.server_load.processes import cpu_of
+from bench.servers.contender import Contender
 from bench.servers.figures import Run
 
 __all__ = ["Plan", "measure"]
@@ -27,6 +28,8 @@ SETTLE_S = 3.0
 """After the start, until a server is idle."""
 
 FEW_LINES = 5
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 _MARK = re.compile(rb"@(\d+\.\d{6}) ")
 
@@ -70,13 +73,16 @@ async def measure(contender: Contender, plan: Plan) -> Run:
         try:
             page = await asyncio.to_thread(_page_bytes, contender.base)
             await contender.work(1, plan.few, lambda _: None)  # Code is loaded, JIT is warm.
+            await contender.end_sessions()
             await asyncio.sleep(SETTLE_S)
-            idle = usage_of(contender.pid).rss
+            idle = _memory(contender.pids)
             # The same sessions with few lines tell what a line costs without its session.
             few_s = await _cpu_of_work(contender, plan.sessions, plan.few, lambda _: None)
+            await contender.end_sessions()
             arrivals = _Arrivals()
             all_s = await _cpu_of_work(contender, plan.sessions, plan.prompt, arrivals.heard)
-            rss = usage_of(contender.pid).rss
+            rss = _memory(contender.pids)
+            await contender.end_sessions()
             pieces = _Arrivals()
             begun_s = await _cpu_of_work(contender, 1, f"deltas={FEW_LINES}", lambda _: None)
             flood_s = await _cpu_of_work(contender, 1, f"deltas={plan.deltas}", pieces.heard)
@@ -104,9 +110,19 @@ async def measure(contender: Contender, plan: Plan) -> Run:
 async def _cpu_of_work(
     contender: Contender, sessions: int, prompt: str, heard: Callable[[bytes], None]
 ) -> float:
-    before = cpu_of(contender.pid)
+    before = {pid: cpu_of(pid) for pid in contender.pids}
     await contender.work(sessions, prompt, heard)
-    return cpu_of(contender.pid) - before
+    return sum(cpu_of(pid) - before.get(pid, 0.0) for pid in contender.pids)
+
+
+def _memory(pids: Iterable[int]) -> int:
+    """Bytes of memory; a file that several processes have mapped, such as their program, counts once."""
+    shared, own = [0], 0
+    for pid in pids:
+        _, resident, of_files, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
+        shared.append(of_files)
+        own += resident - of_files
+    return PAGE * (own + max(shared))
 
 
 class _Parts(HTMLParser):

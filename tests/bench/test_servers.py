@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.servers.contenders import PINS, Fairlead
+from bench.servers.contender import PINS
+from bench.servers.contenders import Fairlead
 from bench.servers.figures import Run, Server, table
 from bench.servers.measure import Plan, measure
 
