@@ -98,7 +98,7 @@ def _servers(figures: dict[str, Any]) -> str:
         for one in figures["servers"]
         if unit in one["figures"]
     ]
-    return chart(title, f"{unit}, of the server process", bars)
+    return chart(title, f"{unit}, of all processes of the server", bars)
 
 
 def main() -> int:

@@ -5,16 +5,19 @@
 The prompt contains `lines=N per_s=F` or `deltas=N`. Each answer is one line of about 900 bytes, each
 delta a line of about 250. Both contain the time of the system's monotonic clock at which they were
 written, so that a client on the same machine can compute the delay and see what is missing. No server
-has to ask for partial messages to get them. Runs by itself, without the packages around it.
+has to ask for partial messages to get them. With `AGENT_TRANSCRIPTS` in its environment it also creates
+the file of its session. Runs by itself, without the packages around it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
 import uuid
+from pathlib import Path
 from typing import Any
 
 __all__ = ["VERSION"]
@@ -40,6 +43,8 @@ def main() -> None:
         sys.stdout.write('{"loggedIn": true}\n')
         return
     session = _session(arguments)
+    if os.environ.get("AGENT_TRANSCRIPTS"):
+        _begin_transcript(session)
     for line in sys.stdin.buffer:
         message = json.loads(line)
         if message["type"] == "control_request":
@@ -48,6 +53,14 @@ def main() -> None:
             write({"type": "control_response", "response": body})
         elif message["type"] == "user":
             play(session, json.dumps(message))
+
+
+def _begin_transcript(session: str) -> None:
+    """Create the file of a session as a CLI does, but empty: a server may wait until it exists."""
+    project = re.sub(r"[^a-zA-Z0-9]", "-", str(Path.cwd()))
+    folder = Path.home() / ".claude" / "projects" / project
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{session}.jsonl").touch()
 
 
 def play(session: str, prompt: str) -> None:

@@ -27,6 +27,7 @@ from bench.servers.contender import (
     install,
     make_agent,
 )
+from bench.servers.hapi import Hapi
 
 __all__ = ["CONTENDERS", "Fairlead"]
 
@@ -117,4 +118,5 @@ CONTENDERS: dict[str, Callable[[Path, Say], Contender]] = {
     "fairlead": lambda out, say: Fairlead(),
     "cloudcli-1.12": _old_cloud_cli,
     "cloudcli-1.37": _cloud_cli,
+    "hapi": lambda out, say: Hapi(install("hapi", out, say)),
 }

@@ -22,7 +22,7 @@ from bench.server_load.processes import cpu_of
 from bench.servers.contender import Contender
 from bench.servers.figures import Run
 
-__all__ = ["Plan", "measure"]
+__all__ = ["Plan", "measure", "memory_of"]
 
 SETTLE_S = 3.0
 """After the start, until a server is idle."""
@@ -75,13 +75,13 @@ async def measure(contender: Contender, plan: Plan) -> Run:
             await contender.work(1, plan.few, lambda _: None)  # Code is loaded, JIT is warm.
             await contender.end_sessions()
             await asyncio.sleep(SETTLE_S)
-            idle = _memory(contender.pids)
+            idle = memory_of(contender.pids)
             # The same sessions with few lines tell what a line costs without its session.
             few_s = await _cpu_of_work(contender, plan.sessions, plan.few, lambda _: None)
             await contender.end_sessions()
             arrivals = _Arrivals()
             all_s = await _cpu_of_work(contender, plan.sessions, plan.prompt, arrivals.heard)
-            rss = _memory(contender.pids)
+            rss = memory_of(contender.pids)
             await contender.end_sessions()
             pieces = _Arrivals()
             begun_s = await _cpu_of_work(contender, 1, f"deltas={FEW_LINES}", lambda _: None)
@@ -115,7 +115,7 @@ async def _cpu_of_work(
     return sum(cpu_of(pid) - before.get(pid, 0.0) for pid in contender.pids)
 
 
-def _memory(pids: Iterable[int]) -> int:
+def memory_of(pids: Iterable[int]) -> int:
     """Bytes of memory; a file that several processes have mapped, such as their program, counts once."""
     shared, own = [0], 0
     for pid in pids:

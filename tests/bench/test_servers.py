@@ -5,15 +5,20 @@ Runs Fairlead only; the others are installed by `make bench-servers`.
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import json
+import os
+from asyncio import StreamReader, StreamWriter
 from dataclasses import replace
 
 import pytest
 
 from bench.servers.contender import PINS
 from bench.servers.contenders import Fairlead
+from bench.servers.event_stream import EventStream
 from bench.servers.figures import Run, Server, table
-from bench.servers.measure import Plan, measure
+from bench.servers.measure import Plan, measure, memory_of
 
 RUN = Run(
     ready_s=1.0,
@@ -45,6 +50,11 @@ async def test_every_line_of_every_session_arrives_and_is_measured() -> None:
     assert run.page_bytes > 50_000
 
 
+def test_memory_of_a_file_that_several_processes_have_mapped_counts_once() -> None:
+    alone, twice = memory_of([os.getpid()]), memory_of([os.getpid()] * 2)
+    assert 2**20 < alone < twice < 2 * alone
+
+
 def test_a_table_has_ratios_to_the_first_server_and_names_what_could_not_be_driven() -> None:
     ours = Server(name="Fairlead", version="1", runs=(RUN, replace(RUN, line_s=300e-6), RUN))
     other = Server(name="Other", version="2", runs=(replace(RUN, line_s=250e-6, missing=4),))
@@ -59,11 +69,38 @@ def test_a_table_has_ratios_to_the_first_server_and_names_what_could_not_be_driv
     assert broken.as_data()["figures"] == {}
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("compressed", [False, True])
+async def test_a_stream_of_events_is_read_in_chunks_and_compressed(compressed: bool) -> None:
+    content = b'data: {"n":1}\n\ndata: {"n":2}\nid: 7\n\n'
+    if compressed:
+        content = gzip.compress(content)
+    encoding = "Content-Encoding: gzip\r\n" if compressed else ""
+
+    async def serve(reader: StreamReader, writer: StreamWriter) -> None:
+        request = await reader.readuntil(b"\r\n\r\n")
+        status = "200 OK" if request.startswith(b"GET /events ") else "404 Not Found"
+        head = f"HTTP/1.1 {status}\r\nTransfer-Encoding: chunked\r\n{encoding}\r\n"
+        writer.write(head.encode())
+        for part in (content[:20], content[20:], b""):
+            writer.write(b"%x\r\n%b\r\n" % (len(part), part))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        stream = await EventStream.open(port, "/events")
+        assert [event async for event in stream] == [b'{"n":1}', b'{"n":2}']
+        stream.close()
+        with pytest.raises(ConnectionError, match="404"):
+            await EventStream.open(port, "/other")
+
+
 @pytest.mark.parametrize(
     ("name", "package", "version"),
     [
         ("cloudcli-1.12", "@siteboon/claude-code-ui", "1.12.0"),
         ("cloudcli-1.37", "@cloudcli-ai/cloudcli", "1.37.3"),
+        ("hapi", "@twsxtd/hapi", "0.30.7"),
     ],
 )
 def test_the_other_servers_are_pinned_and_no_registry_is_named(
