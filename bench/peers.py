@@ -29,6 +29,7 @@ __all__ = [
     "PeerUnavailable",
     "is_installed",
     "mark_installed",
+    "pinned",
     "run_tool",
 ]
 
@@ -92,7 +93,7 @@ def _python_sdk(out: Path, say: Say) -> Contender:
         mark_installed(folder, pins)
     return Contender(
         name="Python SDK",
-        version=_pinned(pins, "claude-agent-sdk"),
+        version=pinned(pins, "claude-agent-sdk"),
         runtime=f"Python {platform.python_version()}",
         start=(python, "-m", "bench.run_python_sdk"),
     )
@@ -131,7 +132,8 @@ CONTENDERS: dict[str, Callable[[Path, Say], Contender]] = {
 """The contenders, in the order of a round, each with the function that installs it below an output folder."""
 
 
-def _pinned(pins: Path, package: str) -> str:
+def pinned(pins: Path, package: str) -> str:
+    """The version of a package in a file of pins."""
     for line in pins.read_text("utf-8").splitlines():
         if line.startswith(f"{package}=="):
             return line.split()[0].removeprefix(f"{package}==")

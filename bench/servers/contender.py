@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import venv
 from asyncio.subprocess import Process
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,7 @@ __all__ = [
     "free_port",
     "get",
     "install",
+    "install_python",
     "make_agent",
     "post",
 ]
@@ -94,6 +96,19 @@ def install(name: str, out: Path, say: Say) -> Path:
         quiet = ("--no-audit", "--no-fund", "--no-progress", "--loglevel=error")
         run_tool(*find_node().npm, "ci", *quiet, cwd=folder)
         mark_installed(folder, pins / "package-lock.json")
+    return folder
+
+
+def install_python(name: str, out: Path, say: Say) -> Path:
+    """The same for a contender from PyPI, in an environment of its own."""
+    pins = PINS / name / "requirements.txt"
+    folder = out / "servers" / name
+    if not is_installed(folder, pins):
+        say(f"installing {name} (once)")
+        venv.create(folder, clear=True, with_pip=True)
+        pip = (str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--require-hashes")
+        run_tool(*pip, "--disable-pip-version-check", "--requirement", str(pins))
+        mark_installed(folder, pins)
     return folder
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from bench.server_load.active_client import ActiveClient
 from bench.server_load.follower import Tally
 from bench.server_load.processes import Server
+from bench.servers.claude_code_remote import ClaudeCodeRemote
 from bench.servers.cloudcli import CloudCli, OldCloudCli
 from bench.servers.contender import (
     TURN_S,
@@ -25,6 +26,7 @@ from bench.servers.contender import (
     answering,
     free_port,
     install,
+    install_python,
     make_agent,
 )
 from bench.servers.hapi import Hapi
@@ -114,9 +116,14 @@ def _cloud_cli(out: Path, say: Say) -> Contender:
     return CloudCli(folder, "@cloudcli-ai/cloudcli", "dist-server/server/index.js")
 
 
+def _claude_code_remote(out: Path, say: Say) -> Contender:
+    return ClaudeCodeRemote(install_python("claude-code-remote", out, say))
+
+
 CONTENDERS: dict[str, Callable[[Path, Say], Contender]] = {
     "fairlead": lambda out, say: Fairlead(),
     "cloudcli-1.12": _old_cloud_cli,
     "cloudcli-1.37": _cloud_cli,
+    "claude-code-remote": _claude_code_remote,
     "hapi": lambda out, say: Hapi(install("hapi", out, say)),
 }

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import pytest
 
+from bench.peers import pinned
 from bench.servers.contender import PINS
 from bench.servers.contenders import Fairlead
 from bench.servers.event_stream import EventStream
@@ -113,3 +114,11 @@ def test_the_other_servers_are_pinned_and_no_registry_is_named(
     assert locked[f"node_modules/{package}"]["version"] == version
     assert all("integrity" in entry for path, entry in locked.items() if path)
     assert '"resolved"' not in lock
+
+
+def test_a_server_from_pypi_is_pinned_with_hashes_and_no_index_is_named() -> None:
+    pins = PINS / "claude-code-remote" / "requirements.txt"
+    assert pinned(pins, "claude-code-remote") == "1.0.2"
+    text = pins.read_text("utf-8").replace("\\\n", "")
+    assert all("==" in line and "--hash=sha256:" in line for line in text.splitlines())
+    assert "://" not in text
