@@ -135,6 +135,28 @@ async def test_N18_an_intent_that_is_sent_through_two_gateways_is_carried_out_on
     assert sum(made) == 5
 
 
+async def test_N18_an_intent_whose_answer_was_lost_is_not_said_to_have_failed(team: Fleet) -> None:
+    node, gate = team.nodes[0], team.gateways[0]
+    client = await gate.client()
+    session = await client.new_session(ask("r1"))
+    pending = await client.pending(session)
+
+    def lose_answers_and_beats(message: Any) -> list[Any]:
+        is_lost = message.subject.startswith("_INBOX") or message.subject == f"fl.beat.{node.id}"
+        return [] if is_lost else [message]
+
+    team.broker.tamper = lose_answers_and_beats
+    result = await client.intend("decide", **decision(session, pending))
+    team.broker.tamper = None
+    assert (result["ok"], result["code"]) == (False, "unavailable")
+    assert "may have been" in result["message"]
+    assert [each["response"]["request_id"] for each in node.told("control_response")] == ["r1"]
+    # The same intent again: its result, without a second decision.
+    await gate.until(lambda: gate.gateway.directory.is_here(node.id))
+    again = await client.intend("decide", n=client.n, **decision(session, pending))
+    assert again["ok"], again
+
+
 async def test_lost_frames_are_noticed_by_the_next_beat(team: Fleet) -> None:
     gate = team.gateways[0]
     client = await gate.client()

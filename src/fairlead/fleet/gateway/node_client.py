@@ -67,6 +67,10 @@ MOST_BYTES = 256 * 1024 * 1024
 T = TypeVar("T")
 
 NO_BUS = "The gateway is not connected to its machines now. Try again in a moment."
+NOT_ANSWERED = (
+    "The connection to the machine was lost before it answered, so this may have been done. Check "
+    "that when the machine is connected again."
+)
 
 
 class HttpResponse:
@@ -223,18 +227,18 @@ class NodeClient:
         self, subject: str, node: str, payload: bytes, within_s: float | None
     ) -> bytes:
         """Ask until an answer comes; refuses when the node is away or the time is over."""
-        started = time.monotonic()
+        started, was_sent = time.monotonic(), False
         while True:
             if not self._is_here(node):
-                raise Refusal("unavailable", self._away(node))
+                raise Refusal("unavailable", NOT_ANSWERED if was_sent else self._away(node))
             try:
                 return await self._bus.request(subject, payload, ANSWER_S)
             except BusUnavailable:
-                raise Refusal("unavailable", NO_BUS) from None
+                raise Refusal("unavailable", NOT_ANSWERED if was_sent else NO_BUS) from None
             except NoListener:
                 await asyncio.sleep(LISTENER_S)
             except NoAnswer:
-                pass
+                was_sent = True
             if within_s is not None and time.monotonic() - started >= within_s:
                 raise Refusal("unavailable", "The machine did not answer in time. Try again.")
 
