@@ -110,7 +110,7 @@ faults: setup web downloads
 	@FAIRLEAD_MATRIX=whole FAIRLEAD_FAULT_ROUNDS=10 FAIRLEAD_KILLS=100 FAIRLEAD_SOAK_S=120 $(ISOLATED) $(BIN)/pytest tests/faults -n 0 -q -s
 	@FAIRLEAD_CLUSTER=1 FAIRLEAD_PAUSES=1000 FAIRLEAD_UPLINK_MS=300 $(ISOLATED) $(BIN)/pytest tests/fleet/bus/test_nats_bus.py tests/fleet/bus/test_thin_uplink.py tests/fleet/node/test_lease.py -n 0 -q -s
 	@FAIRLEAD_TEST_WORKERS=2 $(ISOLATED) $(BIN)/pytest tests/server/sockets/test_sockets.py -n 0 -q
-	@FAIRLEAD_MATRIX=whole FAIRLEAD_CLUSTER=1 FAIRLEAD_FLEET_KILLS=250 FAIRLEAD_FLEET_HEALED_S=2 $(ISOLATED) $(BIN)/pytest tests/fleet/faults -n 0 -q -s
+	@FAIRLEAD_MATRIX=whole FAIRLEAD_CLUSTER=1 FAIRLEAD_FLEET_KILLS=250 FAIRLEAD_FLEET_HEALED_S=2 FAIRLEAD_REVOKED_S=1 FAIRLEAD_REVOCATIONS=5 $(ISOLATED) $(BIN)/pytest tests/fleet/faults -n 0 -q -s
 
 wheel-test: setup
 	@$(BIN)/python -m tests.suite wheel

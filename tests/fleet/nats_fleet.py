@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -30,21 +30,30 @@ class Connections:
 
 @asynccontextmanager
 async def nats_fleet(
-    nats: NatsHarness, folder: Path, nodes: Sequence[str], gateways: Sequence[str]
+    nats: NatsHarness,
+    folder: Path,
+    nodes: Sequence[str],
+    gateways: Sequence[str],
+    through: Mapping[str, Sequence[str]] | None = None,
 ) -> AsyncIterator[Fleet]:
-    """A fleet without machines, whose connections are those of `nodes` and then of `gateways`."""
+    """A fleet without machines, whose connections are those of `nodes` and then of `gateways`.
+
+    `through` has the addresses of the bus for those machines that use other ones.
+    """
+    through = through or {}
     keys = {name: NodeKey() for name in (*nodes, *gateways)}
     members = {name: Member(name, key.public) for name, key in keys.items()}
-    await nats.servers[0].set_members(
-        Members(
-            admin=nats.admin.public,
-            gateways=tuple(members[name] for name in gateways),
-            nodes=tuple(members[name] for name in nodes),
-        )
+    allowed = Members(
+        admin=nats.admin.public,
+        gateways=tuple(members[name] for name in gateways),
+        nodes=tuple(members[name] for name in nodes),
     )
+    for server in nats.servers:
+        await server.set_members(allowed)
     tls = tls_context(nats.certificates.authority)
     buses = [
-        NatsBus(nats.addresses, key, tls, name=name, member=name) for name, key in keys.items()
+        NatsBus(through.get(name, nats.addresses), key, tls, name=name, member=name)
+        for name, key in keys.items()
     ]
     made = Fleet(folder, PATIENT)
     made.broker = Connections(iter(buses))  # type: ignore[assignment]

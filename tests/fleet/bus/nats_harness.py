@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -56,6 +58,14 @@ class NatsHarness:
         bus.start()
         assert await bus.wait_connected(SOON_S), bus.problem
         return bus
+
+    async def kill_for_good(self, place: int) -> None:
+        """Kill a server that is not started again, as a machine that has failed."""
+        server = self.servers[place]
+        assert server._watching is not None
+        server._watching.cancel()
+        await asyncio.wait([server._watching])
+        os.kill(server.pid, signal.SIGKILL)
 
     async def close(self) -> None:
         await asyncio.gather(*(bus.close() for bus in self._open))

@@ -21,7 +21,7 @@ from fairlead.fleet.enrollment.enrolling import BusAccess, Enrollment
 from fairlead.fleet.enrollment.join_link import join_link, join_number, parse_join_link
 from fairlead.fleet.enrollment.roster import EnrolledNode, Roster, with_node, without
 from fairlead.fleet.enrollment.shared_roster import SharedRoster
-from fairlead.fleet.gateway.joining_devices import FleetCodes
+from fairlead.fleet.gateway.devices.joining_devices import FleetCodes
 from fairlead.server.refusal import Refusal
 from tests.fleet.bus.contract import SOON_S, Inbox
 from tests.fleet.bus.nats_harness import NatsHarness, member, running_bus

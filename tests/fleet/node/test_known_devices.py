@@ -73,3 +73,17 @@ async def test_N20_a_device_that_cannot_be_looked_up_now_is_not_called_unknown()
     assert refused.value.code == "unavailable"
     bus.heal()
     assert (await devices.find("d")).role == "owner"
+
+
+async def test_N54_a_machine_that_was_cut_off_looks_a_device_up_again() -> None:
+    broker = MemoryBroker()
+    await put(broker)
+    bus = broker.connect()
+    devices = KnownDevices(bus)
+    await devices.start()
+    assert (await devices.find("d")).name == "phone"
+    bus.cut()
+    await put(broker, revoked=1.0)
+    bus.heal()
+    with pytest.raises(Refusal, match="revoked"):  # Though the list was not read again yet.
+        await devices.find("d")

@@ -267,7 +267,7 @@ async def _connected(bus: OwnBus | GivenBus) -> AsyncIterator[Bus]:
 def _enrollment(bus: OwnBus | GivenBus, connection: Bus, members: SharedRoster) -> Enrollment:
     from fairlead.fleet.enrollment.announcing import announce
     from fairlead.fleet.enrollment.enrolling import Enrollment
-    from fairlead.fleet.gateway.joining_devices import FleetCodes
+    from fairlead.fleet.gateway.devices.joining_devices import FleetCodes
     from fairlead.fleet.protocol.subjects import AUDIT_STREAM
 
     async def audit(action: str, details: dict[str, Any], device: str | None) -> None:

@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 
 from fairlead.fleet.bus.bus import Bucket, BusError, Conflict
+from fairlead.fleet.gateway.devices.present_devices import PresentDevices
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.highest_intents import HighestIntents, client_token
 from fairlead.fleet.gateway.http.uploads import GatewayUploads
 from fairlead.fleet.gateway.intent_routes import Routed, merged_result, routed, sparse
 from fairlead.fleet.gateway.mirrors import Mirrors
 from fairlead.fleet.gateway.node_client import NodeClient
-from fairlead.fleet.gateway.present_devices import PresentDevices
 from fairlead.fleet.protocol.envelopes import DoAsk, LastIntentAsk
 from fairlead.server.access.roles import require
 from fairlead.server.hub.hub import Hub

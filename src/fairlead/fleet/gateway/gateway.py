@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fairlead.fleet.bus.bus import Bus
 from fairlead.fleet.gateway.bridge_documents import RemoteBridgeDocuments
+from fairlead.fleet.gateway.devices.present_devices import PresentDevices
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.documents import FleetDocuments
 from fairlead.fleet.gateway.http.http_routes import FleetApi
@@ -38,7 +39,6 @@ from fairlead.fleet.gateway.parts import (
     open_nodes,
     open_sessions,
 )
-from fairlead.fleet.gateway.present_devices import PresentDevices
 from fairlead.fleet.gateway.terminals import FleetTerminals
 from fairlead.server.access.devices import DeviceRegistry
 from fairlead.server.background import run_until_closed
@@ -113,7 +113,7 @@ async def open_gateway(
         for listener in listeners:
             stack.callback(listener.close)
         nodes = open_nodes(stack, bus, gateway_id, limits)
-        devices = await open_devices(stack, bus, nodes.presence, limits)
+        devices = await open_devices(stack, bus, nodes.presence, limits, data)
         folders = Folders(data=data, archive=archive)
         base_url = base_url_of(address, port)
         sessions = await open_sessions(stack, bus, nodes, devices, folders, limits, base_url)
@@ -256,6 +256,7 @@ async def _start(
     watch = NodesWatch(bus, nodes.directory, nodes.mirrors)
     stack.push_async_callback(watch.close)
     await devices.people.start()
+    await devices.registry.revocations.start()
     await nodes.presence.start()
     await watch.start()
     for work in (

@@ -16,19 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.fleet.bus.bus import Bus
+from fairlead.fleet.gateway.devices.joining_devices import FleetCodes, FleetJoining
+from fairlead.fleet.gateway.devices.people import FleetPeople, device_secret
+from fairlead.fleet.gateway.devices.present_devices import PresentDevices
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.documents import FleetDocuments
 from fairlead.fleet.gateway.highest_intents import HighestIntents
 from fairlead.fleet.gateway.http.uploads import GatewayUploads
-from fairlead.fleet.gateway.joining_devices import FleetCodes, FleetJoining
 from fairlead.fleet.gateway.metrics import IntentMetrics
 from fairlead.fleet.gateway.mirrors import Mirrors
 from fairlead.fleet.gateway.moving.adoption import Adoption
 from fairlead.fleet.gateway.moving.archive import LogArchive
 from fairlead.fleet.gateway.moving.moves import Moves
 from fairlead.fleet.gateway.node_client import NodeClient
-from fairlead.fleet.gateway.people import FleetPeople, device_secret
-from fairlead.fleet.gateway.present_devices import PresentDevices
 from fairlead.fleet.gateway.replica_documents import ReplicaDocuments
 from fairlead.fleet.gateway.replica_log import CopyReader, StreamCopies
 from fairlead.server.access.device_keys import DeviceKeys
@@ -39,6 +39,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.refusal import Refusal
 from fairlead.server.sockets.connections import SocketConnections
 from fairlead.server.view.lobby import Lobby
+from fairlead.store.revocations import RevocationFile
 from fairlead.version import VERSION
 
 __all__ = [
@@ -51,6 +52,16 @@ __all__ = [
     "open_nodes",
     "open_sessions",
 ]
+
+
+NOT_STORED = (
+    "The device is disconnected from all gateways and machines that are connected to the bus. The bus "
+    "cannot store this now; the gateway tries again until it can."
+)
+NOT_SENT = (
+    "The device is disconnected from this gateway, which has no connection to the bus now. The other "
+    "gateways and machines are told when it is connected again."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +133,7 @@ def open_nodes(stack: AsyncExitStack, bus: Bus, gateway_id: str, limits: Limits)
 
 
 async def open_devices(
-    stack: AsyncExitStack, bus: Bus, presence: PresentDevices, limits: Limits
+    stack: AsyncExitStack, bus: Bus, presence: PresentDevices, limits: Limits, data: Path
 ) -> DeviceParts:
     """What pairs, recognizes and revokes devices for the whole fleet."""
     people = FleetPeople(bus)
@@ -131,12 +142,13 @@ async def open_devices(
     registry = DeviceRegistry(
         people,
         limits,
+        revocation_file=RevocationFile(data / "revoked-devices"),
         keys=keys,
         shared_codes=FleetCodes(bus),
         joining=FleetJoining(bus, people, limits),
     )
     stack.push_async_callback(registry.revocations.close)
-    revoke = _revoking(registry, presence)
+    revoke = _revoking(bus, registry, presence)
     return DeviceParts(people=people, keys=keys, registry=registry, revoke=revoke)
 
 
@@ -231,7 +243,7 @@ def _handing_over(mirrors: Mirrors, replicas: ReplicaDocuments) -> Callable[[str
 
 
 def _revoking(
-    devices: DeviceRegistry, presence: PresentDevices
+    bus: Bus, devices: DeviceRegistry, presence: PresentDevices
 ) -> Callable[[str], Awaitable[dict[str, Any]]]:
     """Revokes a device for the whole fleet; works without the bus, and says if it is stored yet."""
 
@@ -242,10 +254,6 @@ def _revoking(
             raise Refusal("not_found", f"Device {device!r:.200} not found.")
         if revocation.stored:
             return {"stored": True}
-        return {
-            "stored": False,
-            "message": "The device is disconnected from this gateway. The other machines are told "
-            "when the gateway is connected again.",
-        }
+        return {"stored": False, "message": NOT_STORED if bus.connected else NOT_SENT}
 
     return revoke

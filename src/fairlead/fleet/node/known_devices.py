@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.fleet.bus.bus import Bus, BusError, Entry, Message, Subscription
+from fairlead.fleet.bus.rereading import Rereading
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.people import Person, decode_person
 from fairlead.server.access.roles import ROLES, may
@@ -21,8 +22,8 @@ from fairlead.store.tables.devices import Device
 
 __all__ = ["KnownDevices"]
 
-READ_EVERY_S = 10.0
-"""How often the whole bucket is read, because messages about it may be lost."""
+READ_S = 1.0
+"""How long an intent waits for the present entry of its device after a reconnection."""
 
 NOT_READ = (
     "This machine cannot read the list of devices of its fleet now, so nothing was done. Try again "
@@ -42,6 +43,7 @@ class KnownDevices:
         self._people: dict[str, Person] = {}
         self._cut: set[str] = set()
         """Revoked since the start; a late entry of the bucket does not bring them back."""
+        self._rereading = Rereading(bus, self._read)
         self._subscriptions: list[Subscription] = []
         self.on_revoked: list[Callable[[str], None]] = []
         """Called with the id of a device that was revoked."""
@@ -60,22 +62,22 @@ class KnownDevices:
                 await subscription.close()
 
     async def run(self) -> None:
-        """Read the bucket now and from time to time."""
-        while True:
-            with contextlib.suppress(BusError):
-                await self._read()
-            await asyncio.sleep(READ_EVERY_S)
+        """Read the bucket now, after every reconnection and from time to time."""
+        await self._rereading.run()
 
     async def find(self, device: str) -> Device:
         """A device with the role that it has here; refuses an unknown or revoked one."""
         person = self._people.get(device)
-        if person is None and _is_token(device):
+        if (person is None or not self._rereading.is_current) and _is_token(device):
             try:
-                entry = await self._bus.bucket("people").get(device)
-            except BusError:
-                raise Refusal("unavailable", NOT_READ) from None
-            if entry is not None:
-                self._on_entry(entry)
+                async with asyncio.timeout(None if person is None else READ_S):
+                    entry = await self._bus.bucket("people").get(device)
+            except (BusError, TimeoutError):
+                if person is None:
+                    raise Refusal("unavailable", NOT_READ) from None
+            else:
+                if entry is not None:
+                    self._on_entry(entry)
         known = self.known(device)
         if known is None:
             raise Refusal("forbidden", "This machine does not know the device, or it was revoked.")

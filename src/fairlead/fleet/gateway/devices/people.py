@@ -3,12 +3,12 @@
 `people` has the name and the role of each device, which nodes read too. `access` has the hashes of
 tokens, and is for gateways only. A gateway answers from its own copy, which it updates by messages
 and reads again from time to time; so devices can sign in while the bus is away, and see what the
-gateway had. A revocation is sent to all machines at once (`fl.cut`) and written to the bucket.
+gateway had. A revocation is sent to all machines at once (`fl.cut`), repeated for some seconds, and
+written to the bucket.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import secrets
@@ -19,6 +19,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from fairlead.fleet.bus.bus import Bus, BusError, Conflict, Entry, Message, Subscription
+from fairlead.fleet.bus.rereading import Rereading
+from fairlead.fleet.gateway.devices.cuts import RepeatedCuts
 from fairlead.fleet.protocol import subjects
 from fairlead.fleet.protocol.people import Person, decode_person, encode_person
 from fairlead.store.log import StoreUnavailable
@@ -29,7 +31,6 @@ __all__ = ["FleetPeople", "device_secret"]
 
 log = logging.getLogger("fairlead.fleet")
 
-READ_EVERY_S = 10.0
 TRIES = 20
 """How often a write is tried while other gateways write the same key."""
 
@@ -65,11 +66,15 @@ class FleetPeople:
         self._clock = clock
         self._people: dict[str, Person] = {}
         self._access: dict[str, _Access] = {}
+        self._cut: set[str] = set()
+        """Revoked at any gateway since the start."""
+        self._cuts = RepeatedCuts(bus)
+        self._rereading = Rereading(bus, self.read)
         self._subscriptions: list[Subscription] = []
         self.on_known: Callable[[Device], None] = _ignore_device
         """Called for each device that was paired or changed at any gateway."""
         self.on_revoked: Callable[[str], None] = _ignore_id
-        """Called for each device that was revoked at any gateway, perhaps more than once."""
+        """Called for each device that was revoked at any gateway."""
 
     async def start(self) -> None:
         """Read the devices and begin to listen."""
@@ -80,16 +85,14 @@ class FleetPeople:
 
     async def close(self) -> None:
         """Stop listening."""
+        await self._cuts.close()
         for subscription in self._subscriptions:
             with contextlib.suppress(BusError):
                 await subscription.close()
 
     async def run(self) -> None:
-        """Read the buckets from time to time, because messages about them may be lost."""
-        while True:
-            await asyncio.sleep(READ_EVERY_S)
-            with contextlib.suppress(BusError):
-                await self.read()
+        """Read the buckets after a reconnection and from time to time."""
+        await self._rereading.run()
 
     async def read(self) -> None:
         """Read all devices."""
@@ -138,9 +141,16 @@ class FleetPeople:
 
     async def revoke_device(self, device: str, at: float | None = None) -> bool:
         """Revoke a device at all gateways and nodes; False if there is none or it was revoked."""
-        known = self._people.get(device)
+        try:
+            subjects.check_token(device)
+        except ValueError:
+            return False
+        self._cuts.begin(device)
         with _stored():
-            await self._bus.publish(f"{subjects.CUT}.{subjects.check_token(device)}", b"")
+            known = self._people.get(device)
+            if known is None:  # It may have been paired a moment ago elsewhere.
+                entry = await self._bus.bucket("people").get(device)
+                known = None if entry is None or entry.value is None else decode_person(entry.value)
             if known is None or known.revoked is not None:
                 return False
             await self._put_person(structs.replace(known, revoked=at or self._clock()))
@@ -195,8 +205,7 @@ class FleetPeople:
         before = self._people.get(person.id)
         self._people[person.id] = person
         if person.revoked is not None:
-            if before is None or before.revoked is None:
-                self.on_revoked(person.id)
+            self._revoke(person.id)
         elif before != person:
             self._announce(person.id)
 
@@ -220,7 +229,12 @@ class FleetPeople:
             self.on_known(known)
 
     def _on_cut(self, message: Message) -> None:
-        self.on_revoked(message.subject.rpartition(".")[2])
+        self._revoke(message.subject.rpartition(".")[2])
+
+    def _revoke(self, device: str) -> None:
+        if device not in self._cut:
+            self._cut.add(device)
+            self.on_revoked(device)
 
 
 @contextlib.contextmanager

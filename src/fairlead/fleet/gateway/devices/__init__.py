@@ -1,0 +1,1 @@
+"""The devices of a fleet, which all gateways share: pairing, presence and revocation."""
