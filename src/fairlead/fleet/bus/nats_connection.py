@@ -13,9 +13,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from fairlead.fleet.bus.nats_protocol import (
     PING,
@@ -43,7 +43,27 @@ MOST_BYTES = 1024 * 1024
 HEADER_BYTES = 1024
 """More than the headers of a message have here."""
 
+HARMLESS = (
+    "permissions violation",
+    "invalid subject",
+    "invalid publish subject",
+    "maximum subscriptions exceeded",
+)
+"""Beginnings of refusals that concern one message or subscription; after any other one the server
+disconnects."""
+
 MessageHandler = Callable[[NatsMessage], None]
+
+
+class Greeting(Struct):
+    """What a server says of itself: at the beginning, and when something of it changes.
+
+    The addresses of its cluster (`connect_urls`) are not used: only those are trusted that the machine
+    got when it joined. A server that is about to end (`ldm`) closes its connections by itself.
+    """
+
+    max_payload: int = MOST_BYTES
+    nonce: str = ""
 
 
 class NatsConnection:
@@ -61,7 +81,7 @@ class NatsConnection:
         self._key = key
         self._name = name
         self._reader = ProtocolReader()
-        self._greeting: asyncio.Future[dict[str, Any]] | None = None
+        self._greeting: asyncio.Future[Greeting] | None = None
         self._handlers: dict[int, MessageHandler] = {}
         self._numbers = count(1)
         self._pings: deque[asyncio.Future[None]] = deque()
@@ -74,7 +94,6 @@ class NatsConnection:
         greeting = self._greeting = asyncio.get_running_loop().create_future()
         await self._transport.open(self)
         server = await greeting
-        self._most_bytes = int(server.get("max_payload", MOST_BYTES))
         options = {
             "verbose": False,
             "pedantic": False,
@@ -85,7 +104,7 @@ class NatsConnection:
             "no_responders": True,
             "name": self._name,
             "nkey": self._key.public,
-            "sig": self._key.sign(str(server.get("nonce", ""))).decode(),
+            "sig": self._key.sign(server.nonce).decode(),
         }
         self._write(connecting(options))
         await self.round_trip()
@@ -211,18 +230,18 @@ class NatsConnection:
             self._note_refusal(control.text.decode("utf-8", "replace").strip(" '"))
 
     def _greet(self, text: bytes) -> None:
-        greeting = self._greeting
-        if greeting is None or greeting.done():
-            return  # A server repeats it when its cluster changes.
         try:
-            greeting.set_result(msgspec.json.decode(text, type=dict[str, Any]))
+            server = msgspec.json.decode(text, type=Greeting)
         except msgspec.DecodeError as problem:
             self._transport.abort()
-            self.lost(problem)
+            self.lost(UnreadableBytes(f"its greeting cannot be read: {problem}"))
+            return
+        self._most_bytes = server.max_payload
+        if self._greeting is not None and not self._greeting.done():
+            self._greeting.set_result(server)
 
     def _note_refusal(self, text: str) -> None:
-        """Missing permissions concern one message; after any other refusal the server disconnects."""
-        if text.casefold().startswith("permissions violation"):
+        if text.casefold().startswith(HARMLESS):
             log.warning("bus: %s", text)
         else:
             self.problem = text

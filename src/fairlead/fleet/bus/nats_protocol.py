@@ -41,6 +41,11 @@ MESSAGE_BYTES = 64 * 1024 * 1024
 HEADER_LINE = "NATS/1.0"
 END = b"\r\n"
 
+CONTROLS = frozenset({"INFO", "PING", "PONG", "+OK", "-ERR"})
+
+SHOWN = 40
+"""Bytes that an error shows of what cannot be read."""
+
 _name = re.compile(r"[!-~]+").fullmatch
 """A subject, or the name of a header: visible characters of ASCII, so that no line is cut."""
 
@@ -95,47 +100,76 @@ class ProtocolReader:
                     _check_length(end - at, LINE_BYTES)
                     self._needed = end - at + 1
                     break
+                _check_length(line_end - at, LINE_BYTES)
                 line = data[at:line_end]
                 start = line_end + len(END)
                 if line.startswith((b"MSG ", b"HMSG ")):
-                    size = int(line[line.rindex(b" ") :])
+                    size = _number(line[line.rindex(b" ") + 1 :])
                     _check_length(size, MESSAGE_BYTES)
-                    if start + size + len(END) > end:
-                        self._needed = start + size + len(END) - at
+                    stop = start + size + len(END)
+                    if stop > end:
+                        self._needed = stop - at
                         break
+                    if data[stop - len(END) : stop] != END:
+                        raise ValueError("a message has another length than it says")
                     operations.append(_message(line, data[start : start + size]))
-                    at = start + size + len(END)
+                    at = stop
                 else:
-                    verb, _, text = line.partition(b" ")
-                    operations.append(Control(verb.decode("ascii").upper(), text))
+                    operations.append(_control(line))
                     at = start
-        except (ValueError, IndexError) as problem:
-            raise UnreadableBytes("the server did not answer as expected") from problem
+        except ValueError as problem:
+            raise UnreadableBytes(
+                "it is not a NATS server, or the connection is damaged: it sent "
+                f"{data[at : at + SHOWN]!r}"
+            ) from problem
         if at < end:
             self._rest += data[at:]
         return operations
 
 
 def _check_length(size: int, most: int) -> None:
-    if not 0 <= size <= most:
+    if size > most:
         raise ValueError(size)
+
+
+def _number(text: bytes | str) -> int:
+    """A number of digits only; `int` accepts more."""
+    if not text.isdigit():
+        raise ValueError(text)
+    return int(text)
+
+
+def _control(line: bytes) -> Control:
+    verb, _, text = line.partition(b" ")
+    name = verb.decode("ascii").upper()
+    if name not in CONTROLS:
+        raise ValueError(name)
+    return Control(name, text)
 
 
 def _message(line: bytes, content: bytes) -> NatsMessage:
     """`MSG subject sid [reply] bytes`, or `HMSG subject sid [reply] header-bytes bytes`."""
     words = line.decode("ascii").split(" ")
-    if line[:1] == b"M":
-        reply = words[3] if len(words) == 5 else ""
-        return NatsMessage(int(words[2]), words[1], reply, None, content)
-    reply = words[3] if len(words) == 6 else ""
-    size = int(words[-2])
+    sizes = 1 if words[0] == "MSG" else 2
+    if len(words) == 3 + sizes:
+        reply = ""
+    elif len(words) == 4 + sizes and words[3]:
+        reply = words[3]
+    else:
+        raise ValueError(line)
+    if sizes == 1:
+        return NatsMessage(_number(words[2]), words[1], reply, None, content)
+    size = _number(words[-2])
+    _check_length(size, len(content))
     headers = _headers(content[:size].decode("utf-8", "replace"))
-    return NatsMessage(int(words[2]), words[1], reply, headers, content[size:])
+    return NatsMessage(_number(words[2]), words[1], reply, headers, content[size:])
 
 
 def _headers(text: str) -> dict[str, str]:
     """The headers, and the status that the first line may have."""
     first, *lines = text.split("\r\n")
+    if not first.startswith(HEADER_LINE):
+        raise ValueError(first)
     headers: dict[str, str] = {}
     status, _, description = first.removeprefix(HEADER_LINE).strip().partition(" ")
     if status:
