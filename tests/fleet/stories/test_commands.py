@@ -52,6 +52,11 @@ async def test_the_documented_commands_make_a_fleet(story: Story) -> None:
     draining = await story.run("cloud", drain)
     assert await draining.ended() == 0, draining.printed
     assert "no new sessions" in draining.printed
+    await _listed(story, listing, r"laptop +\w+ +here, drained")
+    doctor = await story.run("cloud", "fairlead fleet doctor")
+    assert await doctor.ended() == 0, doctor.printed
+    assert "is connected to the bus" in doctor.printed
+    assert "laptop is here, drained" in doctor.printed
     removing = await story.run("cloud", remove)
     assert await removing.ended() == 0, removing.printed
     await node.until(r"no connection to the bus")

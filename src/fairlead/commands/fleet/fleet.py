@@ -7,12 +7,14 @@ also runs on a node.
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 from fairlead.commands.console.terminal import Style
 from fairlead.commands.fleet.fleet_check import check_fleet
 from fairlead.commands.fleet.gateway_folder import default_gateway_folder
 from fairlead.commands.fleet.inviting import invite
+from fairlead.commands.fleet.machine_text import machine_state
 from fairlead.fleet.enrollment.control_channel import ask_gateway
 
 __all__ = ["add_arguments", "run"]
@@ -68,10 +70,13 @@ def _invite(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     style = Style()
     nodes = ask_gateway(arguments.data, "list")
+    width = max([24, *(len(node["name"]) for node in nodes)])
+    now = time.time()
     for node in nodes:
-        state = style.good("here") if node["here"] else style.ask("away")
+        state = machine_state(node, now)
+        shown = style.good(state) if node["here"] and not node.get("draining") else style.ask(state)
         kind = "  gateway" if node.get("kind") == "gateway" else ""
-        print(f"{node['name']:24} {node['id']}  {state}{kind}")
+        print(f"{node['name']:{width}} {node['id']}  {shown}{kind}")
     if not any(node.get("kind") != "gateway" for node in nodes):
         print("No machine has joined. `fairlead fleet invite` prints a link for one.")
     return 0

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fairlead.fleet.enrollment.enrolling import Enrollment
     from fairlead.fleet.enrollment.shared_roster import SharedRoster
     from fairlead.fleet.gateway.gateway import Gateway
+    from fairlead.server.protocol.lobby_rows import NodeRow
     from fairlead.server.web_server import Address
 
 __all__ = ["add_arguments", "run"]
@@ -290,6 +291,7 @@ def _commands(
     gateway: Gateway, enrollment: Enrollment, connection: Bus, data: Path
 ) -> dict[str, Any]:
     """What `fairlead fleet` can ask for."""
+    from fairlead.fleet.bus.bus import BusError
     from fairlead.fleet.enrollment.gateway_backup import back_up
     from fairlead.fleet.enrollment.join_link import join_link
     from fairlead.fleet.protocol.envelopes import DrainAsk
@@ -319,19 +321,30 @@ def _commands(
         return node.name
 
     async def listing(_: dict[str, Any]) -> list[dict[str, Any]]:
-        here = gateway.directory.is_here
         others = gateway.presence.gateways() | {gateway.id}
         nodes, gateways = enrollment.roster.nodes, enrollment.roster.gateways
+        rows = {row.id: row for row in gateway.lobby.section("nodes")}
         return [
-            *(_listed(node, "machine", here(node.id)) for node in nodes),
-            *(_listed(each, "gateway", each.id in others) for each in gateways),
+            *(_listed(node, "machine", rows.get(node.id)) for node in nodes),
+            *(_member(each, "gateway", here=each.id in others) for each in gateways),
         ]
+
+    async def bus(_: dict[str, Any]) -> dict[str, Any]:
+        problem = ""
+        if connection.connected:
+            try:
+                await connection.bucket("nodes").entries()
+            except BusError as failure:
+                problem = str(failure)
+        known = getattr(connection, "problem", "")
+        return {"connected": connection.connected, "problem": known, "storage": problem}
 
     async def backup(question: dict[str, Any]) -> dict[str, int]:
         return await back_up(connection, data / "bus", Path(str(question["file"])))
 
     return {
         "backup": backup,
+        "bus": bus,
         "invite": invite,
         "waiting": waiting,
         "answer": answer,
@@ -341,7 +354,19 @@ def _commands(
     }
 
 
-def _listed(member: Any, kind: str, here: bool) -> dict[str, Any]:
+def _listed(node: Any, kind: str, row: NodeRow | None) -> dict[str, Any]:
+    if row is None:
+        return _member(node, kind, here=False)
+    return {
+        **_member(node, kind, here=row.state == "here"),
+        "since": row.since,
+        "draining": row.draining,
+        "running": row.running,
+        "problem": row.problem,
+    }
+
+
+def _member(member: Any, kind: str, *, here: bool) -> dict[str, Any]:
     return {
         "id": member.id, "name": member.name, "joined": member.joined, "kind": kind, "here": here
     }  # fmt: skip

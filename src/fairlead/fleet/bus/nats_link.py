@@ -21,7 +21,7 @@ from fairlead.fleet.bus.nats_protocol import STATUS, NatsMessage
 from fairlead.fleet.bus.nats_transport import transport_for
 from fairlead.fleet.bus.nkey import NodeKey
 
-__all__ = ["LinkSubscription", "NatsLink"]
+__all__ = ["KEY_REFUSED", "LinkSubscription", "NatsLink"]
 
 log = logging.getLogger("fairlead")
 
@@ -42,6 +42,12 @@ STEADY_S = 1.0
 """A connection that lasted this long was a good one; after it the pauses begin again."""
 
 NO_RESPONDERS = "503"
+
+KEY_REFUSED = "Authorization Violation"
+WHY_REFUSED = (
+    "the bus does not accept the key of this machine, because the machine was removed from the fleet or "
+    "the servers of the bus have not read the list of machines yet"
+)
 
 
 class LinkSubscription:
@@ -308,6 +314,8 @@ class NatsLink:
         words = str(problem) or type(problem).__name__
         if isinstance(problem, TimeoutError):
             words = "it does not answer"
+        if words == KEY_REFUSED:
+            words = f"{words}: {WHY_REFUSED}"
         text = f"{address}: {words}"
         if text != self.problem:
             log.warning("no connection to the bus at %s", text)

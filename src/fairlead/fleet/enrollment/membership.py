@@ -16,7 +16,15 @@ from fairlead.errors import UsageError
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.store.database.folder import own_file
 
-__all__ = ["KEY_FILE", "Membership", "default_name", "node_key", "read_membership", "store"]
+__all__ = [
+    "KEY_FILE",
+    "Membership",
+    "default_name",
+    "has_key",
+    "node_key",
+    "read_membership",
+    "store",
+]
 
 KEY_FILE = "node.key"
 FILE = "fleet.json"
@@ -44,6 +52,11 @@ def node_key(data: Path, *, new: bool = False) -> NodeKey:
     if new and path.exists():
         path.replace(path.with_name(f"{KEY_FILE}.old"))
     return NodeKey.stored_in(path)
+
+
+def has_key(data: Path) -> bool:
+    """Whether this machine has a key."""
+    return (data / KEY_FILE).exists()
 
 
 def read_membership(data: Path) -> Membership:

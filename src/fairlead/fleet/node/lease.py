@@ -33,7 +33,7 @@ from msgspec import Struct
 from fairlead.errors import FairleadError
 from fairlead.fleet.bus.bus import Bucket, BusError, BusUnavailable, Conflict
 
-__all__ = ["LEASE_S", "RENEW_S", "LeaseTaken", "NodeLease", "place_of"]
+__all__ = ["LEASE_S", "RENEW_S", "LeaseTaken", "NodeLease", "is_held", "place_of"]
 
 log = logging.getLogger("fairlead")
 
@@ -234,6 +234,11 @@ def place_of(folder: Path) -> str:
         boot = secrets.token_hex(16)
     status = os.stat(folder)
     return f"{boot}:{status.st_dev}:{status.st_ino}"
+
+
+def is_held(value: bytes | None) -> bool:
+    """Whether an entry of the bucket is the lease of a process that has not given it up."""
+    return bool(_decode(value or b"").holder)
 
 
 def _decode(value: bytes) -> Holder:
