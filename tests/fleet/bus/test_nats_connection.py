@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import ssl
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,9 +18,12 @@ import pytest
 from fairlead.fleet.bus.bus import BusError, NoListener
 from fairlead.fleet.bus.certificates import ensure_certificates
 from fairlead.fleet.bus.nats_bus import tls_context
-from fairlead.fleet.bus.nats_link import NatsLink
+from fairlead.fleet.bus.nats_link import FIRST_CONNECT_S, NatsLink
 from fairlead.fleet.bus.nkey import NodeKey
 from tests.waiting import until
+
+NOTICED_S = 4.0
+"""A second on an idle machine; an attempt without a limit of its own takes five."""
 
 GREETING = {"server_id": "scripted", "max_payload": 1_048_576, "nonce": "abc"}
 
@@ -34,6 +38,8 @@ class ScriptedServer:
         self.received = bytearray()
         self.connections = 0
         self.address = ""
+        self.delay_s = 0.0
+        """How late it greets."""
         self.greeting = b"INFO " + json.dumps(GREETING).encode() + b"\r\n"
 
     async def open(self) -> None:
@@ -57,6 +63,7 @@ class ScriptedServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.append(writer)
         self.connections += 1
+        await asyncio.sleep(self.delay_s)
         writer.write(self.greeting)
         try:
             while line := await reader.readline():
@@ -114,6 +121,32 @@ async def scripted(tmp_path: Path) -> AsyncIterator[Scripted]:
         stack.push_async_callback(link.close)
         await until(lambda: link.connected)
         yield Scripted(servers, link)
+
+
+async def test_N56_a_server_that_does_not_answer_does_not_delay_the_others(
+    scripted: Scripted,
+) -> None:
+    """Like a machine that was switched off: its address accepts or drops what is sent to it."""
+    server, link = scripted.present, scripted.link
+    silent = next(each for each in scripted.servers if each is not server)
+    silent.greeting = b""
+    began = time.monotonic()
+    server.disconnect()
+    await until(lambda: not link.connected)
+    await until(lambda: link.connected)
+    assert silent.connections == 1  # It was tried first.
+    assert time.monotonic() - began < NOTICED_S
+
+
+async def test_N56_a_slow_server_is_waited_for_longer_after_the_first_round(
+    scripted: Scripted,
+) -> None:
+    delay = FIRST_CONNECT_S + 0.5
+    for each in scripted.servers:
+        each.delay_s = delay
+        each.disconnect()
+    await until(lambda: not scripted.link.connected)
+    await until(lambda: scripted.link.connected)
 
 
 @pytest.mark.parametrize(

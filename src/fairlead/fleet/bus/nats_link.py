@@ -26,6 +26,10 @@ __all__ = ["KEY_REFUSED", "LinkSubscription", "NatsLink"]
 log = logging.getLogger("fairlead")
 
 CONNECT_S = 5.0
+FIRST_CONNECT_S = 1.0
+"""How long each of several servers is waited for in the first round: one of them may be on a machine
+that was switched off and answers nothing. Later rounds wait longer, for slow networks."""
+
 SILENT_S = 5.0
 PING_S = 1.0
 LAST_S = 3.0
@@ -236,23 +240,28 @@ class NatsLink:
 
     async def _run(self) -> None:
         pause, place = FIRST_PAUSE_S, random.randrange(len(self._servers))
+        failures = 0
         while not self._closing:
             place = (place + 1) % len(self._servers)
             self._connected_at = None
+            is_first_round = failures < len(self._servers) and len(self._servers) > 1
             try:
-                await self._connect_once(self._servers[place])
+                await self._connect_once(
+                    self._servers[place], FIRST_CONNECT_S if is_first_round else CONNECT_S
+                )
             except Exception as problem:  # noqa: BLE001 - whatever it is, try again.
                 self._note(self._servers[place], problem)
+            failures = failures + 1 if self._connected_at is None else 0
             if self._connected_at is not None and time.monotonic() - self._connected_at > STEADY_S:
                 pause = FIRST_PAUSE_S
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(pause * 1.6, LONGEST_PAUSE_S)
 
-    async def _connect_once(self, address: str) -> None:
+    async def _connect_once(self, address: str, within_s: float) -> None:
         """Connect and stay connected until that ends."""
         connection = NatsConnection(transport_for(address, self._tls), self._key, self._name)
         try:
-            async with asyncio.timeout(CONNECT_S):
+            async with asyncio.timeout(within_s):
                 await connection.open()
             async with asyncio.timeout(CONNECT_S):
                 connection.subscribe(f"{self._inbox}.*", self._on_answer)
