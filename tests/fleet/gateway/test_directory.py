@@ -239,3 +239,25 @@ async def test_N44_a_list_of_machines_that_could_not_be_read_is_read_again() -> 
         running.cancel()
         await asyncio.wait([running])
         await watch.close()
+
+
+async def test_N17_a_machine_that_was_removed_while_the_gateway_was_cut_off_is_not_listed() -> None:
+    broker, world = MemoryBroker(), World()
+    nodes = broker.connect().bucket("nodes")
+    for name in ("a", "b"):
+        await nodes.put(name, b'{"name": "laptop"}')
+    bus = broker.connect()
+    client = NodeClient(bus, world.directory.is_here, world.directory.away)
+    watch = NodesWatch(bus, world.directory, Mirrors(Hub(), bus, client, "g"))
+    await watch.start()
+    running = asyncio.create_task(watch.run())
+    try:
+        assert set(world.rows("nodes")) == {"a", "b"}
+        bus.cut()
+        await nodes.delete("b")
+        bus.heal()
+        await until(lambda: set(world.rows("nodes")) == {"a"}, 10)
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+        await watch.close()

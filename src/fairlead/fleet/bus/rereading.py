@@ -11,15 +11,19 @@ from fairlead.fleet.bus.bus import Bus, BusError
 __all__ = ["Rereading"]
 
 EVERY_S = 10.0
+FAILED_S = 0.5
 SOON_S = 1.0
-"""After a failure, and after a reconnection: the replica that answered may not have been up to date."""
+"""After a reconnection: the replica that answered may not have been up to date."""
 
 
 class Rereading:
     """Calls a function that reads a bucket."""
 
-    def __init__(self, bus: Bus, read: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, bus: Bus, read: Callable[[], Awaitable[None]], every_s: float = EVERY_S
+    ) -> None:
         self._read = read
+        self._every_s = every_s
         self._reconnected = asyncio.Event()
         self.is_current = False
         """Whether the bucket was read since the connection was last established."""
@@ -30,11 +34,11 @@ class Rereading:
         while True:
             is_new = self._reconnected.is_set()
             self._reconnected.clear()
-            pause = SOON_S
+            pause = FAILED_S
             with contextlib.suppress(BusError):
                 await self._read()
                 self.is_current = not self._reconnected.is_set()
-                pause = SOON_S if is_new else EVERY_S
+                pause = SOON_S if is_new else self._every_s
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._reconnected.wait()

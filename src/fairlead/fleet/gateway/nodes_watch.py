@@ -9,6 +9,7 @@ import logging
 import msgspec
 
 from fairlead.fleet.bus.bus import Bus, BusError, Entry, Message, Subscription
+from fairlead.fleet.bus.rereading import Rereading
 from fairlead.fleet.gateway.directory import Directory
 from fairlead.fleet.gateway.mirrors import Mirrors
 from fairlead.fleet.protocol.envelopes import Beat, UnreadableEnvelope, decode
@@ -20,10 +21,7 @@ log = logging.getLogger("fairlead.fleet")
 
 CHECK_EVERY_S = 0.25
 READ_EVERY_S = 30.0
-FIRST_READ_EVERY_S = 0.5
-"""How often to retry the first read of the list. Until it succeeds, only sessions that machines
-have named are known here."""
-
+"""Until the first read succeeds, only sessions that machines have named are known here."""
 _decode_row = msgspec.json.Decoder(ListedSession).decode
 
 
@@ -35,6 +33,9 @@ class NodesWatch:
         self._directory = directory
         self._mirrors = mirrors
         self._lobbies: set[str] = set()
+        self._enrolled: set[str] = set()
+        """The machines of the list; others were only heard."""
+        self._rereading = Rereading(bus, self._read, READ_EVERY_S)
         self._subscriptions: list[Subscription] = []
 
     async def start(self) -> None:
@@ -56,22 +57,21 @@ class NodesWatch:
 
     async def run(self) -> None:
         """Notice which machines fall silent, and read the list of machines from time to time."""
-        loop = asyncio.get_running_loop()
-        read_at = loop.time() + self._pause
+        await asyncio.gather(self._check(), self._rereading.run())
+
+    async def _check(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
             self._directory.check()
-            if loop.time() >= read_at:
-                with contextlib.suppress(BusError):
-                    await self._read()
-                read_at = loop.time() + self._pause
-
-    @property
-    def _pause(self) -> float:
-        return READ_EVERY_S if self._directory.is_listed else FIRST_READ_EVERY_S
 
     async def _read(self) -> None:
-        for entry in await self._bus.bucket("nodes").entries():
+        entries = await self._bus.bucket("nodes").entries()
+        for node in self._enrolled - {entry.key for entry in entries}:
+            # The message about its removal was lost. One that beats is in a list that is later
+            # than the one that was read.
+            if not self._directory.is_here(node):
+                self._forget(node)
+        for entry in entries:
             self._on_enrolled(entry)
         self._directory.is_listed = True
         await self._read_rows()
@@ -114,16 +114,21 @@ class NodesWatch:
     def _on_enrolled(self, entry: Entry) -> None:
         """A machine was enrolled; if its key is deleted, it is gone for good."""
         if entry.value is None:
-            self._lobbies.discard(entry.key)
-            self._mirrors.forget_node(entry.key)
-            self._directory.forget(entry.key)
+            self._forget(entry.key)
             return
         try:
             value = msgspec.json.decode(entry.value)
         except msgspec.DecodeError:
             return
         name = value.get("name") if isinstance(value, dict) else None
+        self._enrolled.add(entry.key)
         self._directory.enroll(entry.key, name if isinstance(name, str) else "")
+
+    def _forget(self, node: str) -> None:
+        self._enrolled.discard(node)
+        self._lobbies.discard(node)
+        self._mirrors.forget_node(node)
+        self._directory.forget(node)
 
 
 def _node(message: Message) -> str:
