@@ -6,7 +6,6 @@ The bar of a second needs an otherwise idle machine: FAIRLEAD_REVOKED_S=1 checks
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import sys
@@ -21,10 +20,10 @@ import msgspec
 import pytest
 import websockets
 
-from fairlead.fleet.bus.bus import NoAnswer
 from fairlead.fleet.bus.nats_bus import NatsBus
 from fairlead.fleet.protocol.envelopes import DoAsk
 from tests.fleet.bus.cuttable_line import CuttableLine, cuttable_line
+from tests.fleet.bus.leaders import lead_from
 from tests.fleet.bus.nats_harness import NatsHarness, running_bus
 from tests.fleet.fleet_harness import Fleet, FleetGateway, text_of
 from tests.fleet.nats_fleet import nats_fleet
@@ -122,26 +121,6 @@ def server_of(nats: NatsHarness, bus: NatsBus) -> int:
     return [server.settings.port for server in nats.servers].index(port)
 
 
-async def leader(admin: NatsBus) -> str:
-    answer = await admin._main.request(f"$JS.API.STREAM.INFO.{LIST}", b"", 5)
-    return str(json.loads(answer.data).get("cluster", {}).get("leader", ""))
-
-
-async def lead_from(admin: NatsBus, place: int) -> None:
-    """Let a server lead the devices' list."""
-    wanted = f"server{place}"
-
-    async def is_leader() -> bool:
-        if await leader(admin) == wanted:
-            return True
-        body = json.dumps({"placement": {"preferred": wanted}}).encode()
-        with contextlib.suppress(NoAnswer):  # Perhaps the next leader is being elected.
-            await admin._main.request(f"$JS.API.STREAM.LEADER.STEPDOWN.{LIST}", body, 1)
-        return False
-
-    await until_asked(is_leader, PATIENCE_S)
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.matrix(target="faults", cases=1)
 @pytest.mark.parametrize("round_number", range(ROUNDS))
@@ -161,7 +140,7 @@ async def test_N54_a_revocation_takes_effect_although_the_leader_of_the_list_is_
             await guest.connect(gate, session, "before")
         machines: dict[str, Any] = {"revoking": first, "other": second, "node": team.nodes[0]}
         place = server_of(nats, machines[whose].bus)
-        await lead_from(admin, place)
+        await lead_from(admin, LIST, place)
 
         await nats.kill_for_good(place)
         began = time.monotonic()

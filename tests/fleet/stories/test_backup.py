@@ -57,7 +57,7 @@ async def test_N35_a_lost_gateway_is_restored_with_its_machines_and_devices(
     assert "exists" in again.printed
     doctor = await story.run("cloud", "fairlead fleet doctor")
     assert await doctor.ended() == 0, doctor.printed
-    assert "✓ the last backup was made less than an hour ago" in doctor.printed
+    assert "✓ the last backup was made less than a minute ago" in doctor.printed
 
     await gateway.kill()
     restoring = await story.run("new", f"fairlead fleet restore {copy}")

@@ -34,6 +34,7 @@ from fairlead.server.limits import Limits
 from fairlead.server.memory.gc_tuning import sweep_forever
 from fairlead.server.memory.heap import share_heap
 from fairlead.server.redaction import log_to
+from fairlead.server.refusal import Refusal
 from fairlead.store.database.folder import DataFolder
 from fairlead.store.tables.audit import AuditRecord
 
@@ -53,6 +54,9 @@ CONNECT_S = 20.0
 STORAGE_S = 60.0
 """How long a gateway waits at its start until the storage of the bus can be written."""
 BUS_PORT = 4222
+LINK_AGAIN_S = 1.0
+FLEET_KEY = ("access", "secret")
+"""A key that every fleet has, and its bucket."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -156,11 +160,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(arguments: argparse.Namespace, address: Address) -> int:
-    from fairlead.fleet.bus.storage_check import storage_ready
-    from fairlead.fleet.enrollment.announcing import announce
+    from fairlead.fleet.bus.storage_check import is_readable, storage_ready
+    from fairlead.fleet.enrollment.announcing import announce_all
     from fairlead.fleet.enrollment.control_channel import control_channel
     from fairlead.fleet.enrollment.enrollment_routes import EnrollmentRoutes
-    from fairlead.fleet.enrollment.gateway_backup import put_back
+    from fairlead.fleet.enrollment.gateway_backup import RESTORED, put_back
     from fairlead.fleet.enrollment.shared_roster import SharedRoster
     from fairlead.fleet.gateway.gateway import open_gateway
     from fairlead.fleet.protocol.permissions import GATEWAY_WRITES
@@ -169,7 +173,8 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
     async with AsyncExitStack() as stack:
         bus = await _bus(arguments, stack)
         connection = await stack.enter_async_context(_connected(bus))
-        await storage_ready(connection, GATEWAY_WRITES, STORAGE_S)
+        if (data / "bus" / RESTORED).exists() or not await is_readable(connection, *FLEET_KEY):
+            await storage_ready(connection, GATEWAY_WRITES, STORAGE_S)
         members = SharedRoster(
             bus.roster, connection, bus.signer, bus.access.root, apply=bus.apply_roster
         )
@@ -177,8 +182,7 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
         await put_back(connection, data / "bus")
         await members.start()
         stack.push_async_callback(members.close)
-        for node in bus.roster.nodes:  # The storage of the bus may be new.
-            await announce(connection, node, True)
+        await announce_all(connection, bus.roster.nodes)  # The storage of the bus may be new.
         sharing = asyncio.create_task(members.run())
         stack.callback(sharing.cancel)
         gateway = await stack.enter_async_context(
@@ -197,11 +201,12 @@ async def _serve(arguments: argparse.Namespace, address: Address) -> int:
         )
         stack.callback(sweeping.cancel)
         with _stopping_at_ctrl_c(gateway):
-            await _introduce(gateway, bus, data)
             async with (
                 owner_channel(data, gateway.launch_link),
                 control_channel(data, _commands(gateway, enrollment, connection, data)),
             ):
+                introducing = asyncio.create_task(_introduce(gateway, bus, data))
+                stack.callback(introducing.cancel)
                 await gateway.run()
     return 0
 
@@ -223,6 +228,7 @@ async def _bus(arguments: argparse.Namespace, stack: AsyncExitStack) -> OwnBus |
             arguments.bus_ca,
             arguments.bus_reload,
             arguments.bus_replicas,
+            stack,
         )
     return await stack.enter_async_context(own_bus(folder, _bus_settings(arguments)))
 
@@ -381,9 +387,18 @@ async def _introduce(gateway: Gateway, bus: OwnBus | GivenBus, data: Path) -> No
     print(f"  fleet   {count} machine{'' if count == 1 else 's'}; `fairlead fleet invite` adds one")
     if warning := warning_as_root():
         print(style.ask(f"  {warning}"))
-    print(f"  open    {await gateway.launch_link()}")
+    print(f"  open    {await _first_link(gateway)}")
     print(style.dim("          (valid once, for ten minutes; Ctrl-C ends the gateway,"))
     print(style.dim("          not the sessions, which run on the machines)"), flush=True)
+
+
+async def _first_link(gateway: Gateway) -> str:
+    """A link for the first device; the bus may not be able to store its code for some seconds."""
+    while True:
+        try:
+            return await gateway.launch_link()
+        except Refusal:
+            await asyncio.sleep(LINK_AGAIN_S)
 
 
 @contextlib.contextmanager

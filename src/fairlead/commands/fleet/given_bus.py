@@ -11,6 +11,7 @@ import asyncio
 import logging
 import shlex
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairlead.errors import UsageError
-from fairlead.fleet.bus.nats_admin import prepare_store
+from fairlead.fleet.bus.bus import BusError
+from fairlead.fleet.bus.nats_admin import prepare_store, store_exists
 from fairlead.fleet.bus.nats_bus import tls_context
 from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.enrollment.enrolling import BusAccess
@@ -41,6 +43,7 @@ ACCOUNTS_FILE = "accounts.conf"
 MEMBERSHIP_FILE = "membership.json"
 RELOAD_S = 60.0
 AGAIN_S = 1.0
+LATER_S = 10.0
 
 
 class BusMembership(Struct, frozen=True, kw_only=True):
@@ -109,15 +112,43 @@ class GivenBus:
         tls = tls_context(self.access.authority or None)
         await prepare_store(self.servers, self.signer, tls, replicas=replicas)
 
+    async def is_prepared(self) -> bool:
+        """Whether the buckets and streams can be read."""
+        tls = tls_context(self.access.authority or None)
+        return await store_exists(self.servers, self.signer, tls)
+
+    async def bring_up_to_date(self, replicas: int) -> None:
+        """Change the buckets and streams of an earlier version, when the bus accepts it."""
+        while True:
+            try:
+                await self.prepare(replicas)
+                return
+            except BusError as problem:
+                log.warning("the storage of the bus cannot be configured yet: %s", problem)
+                await asyncio.sleep(LATER_S)
+
 
 async def given_bus(
-    folder: Path, servers: Sequence[str], authority: Path | None, reload: str | None, replicas: int
+    folder: Path,
+    servers: Sequence[str],
+    authority: Path | None,
+    reload: str | None,
+    replicas: int,
+    stack: AsyncExitStack,
 ) -> GivenBus:
-    """The bus at these addresses, with everything that a fleet stores."""
+    """The bus at these addresses, with everything that a fleet stores.
+
+    A cluster that elects leaders cannot be configured for some seconds. A gateway that is started
+    again in this time serves with what is there, and configures it later.
+    """
     text = "" if authority is None else await asyncio.to_thread(authority.read_text, "ascii")
     bus = GivenBus(folder, BusAccess(servers=tuple(servers), authority=text), reload)
     bus.write_accounts()
-    await bus.prepare(replicas)
+    if await bus.is_prepared():
+        later = asyncio.create_task(bus.bring_up_to_date(replicas))
+        stack.callback(later.cancel)
+    else:
+        await bus.prepare(replicas)
     return bus
 
 

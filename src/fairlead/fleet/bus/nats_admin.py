@@ -7,9 +7,10 @@ of them. Leases expire by themselves.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from fairlead.fleet.bus.nkey import NodeKey
 from fairlead.fleet.protocol.permissions import ADMIN_INBOX
 from fairlead.fleet.protocol.subjects import AUDIT_STREAM, BUCKETS, LOG_STREAM
 
-__all__ = ["LEASE_S", "prepare_store"]
+__all__ = ["LEASE_S", "prepare_store", "store_exists"]
 
 LEASE_S = 15
 """Longer than JetStream pauses after the death of a leader (7.9 s in ten measured kills)."""
@@ -39,12 +40,25 @@ gateway starts and states its configuration again."""
 VALUE_BYTES = 256 * 1024
 
 ANSWER_S = 5.0
+EXISTS_S = 1.0
 READY_S = 60.0
 CONNECT_S = 60.0
 """A server that someone else runs may still be starting."""
 NANO = 1_000_000_000
 EXISTS = 10058
 NOT_READY = 503
+
+
+async def store_exists(servers: Sequence[str], admin: NodeKey, tls: ssl.SSLContext) -> bool:
+    """Whether all buckets and streams can be read, also while a cluster elects leaders."""
+    async with _admin_link(servers, admin, tls) as link:
+        for config in _configs(1, 0, LEASE_S):
+            subject = f"$JS.API.DIRECT.GET.{config['name']}.{config['subjects'][0][:-1]}none"
+            try:
+                await link.request(subject, b"", EXISTS_S)
+            except (NoAnswer, NoListener, BusUnavailable):
+                return False
+    return True
 
 
 async def prepare_store(
@@ -57,6 +71,15 @@ async def prepare_store(
     lease_s: int = LEASE_S,
 ) -> None:
     """Create what is missing and bring the rest up to date."""
+    async with _admin_link(servers, admin, tls) as link:
+        for config in _configs(replicas, log_bytes, lease_s):
+            await _ensure(link, config)
+
+
+@contextlib.asynccontextmanager
+async def _admin_link(
+    servers: Sequence[str], admin: NodeKey, tls: ssl.SSLContext
+) -> AsyncIterator[NatsLink]:
     connected = asyncio.Event()
     link = NatsLink(
         servers,
@@ -70,8 +93,7 @@ async def prepare_store(
     link.start()
     try:
         await _wait(link, connected)
-        for config in _configs(replicas, log_bytes, lease_s):
-            await _ensure(link, config)
+        yield link
     finally:
         await link.close()
 

@@ -12,11 +12,19 @@ from collections.abc import Sequence
 
 from fairlead.fleet.bus.bus import Bus, BusError
 
-__all__ = ["storage_ready"]
+__all__ = ["is_readable", "storage_ready"]
 
 KEY = "storage-check"
 """A key that never has a value: deleting it is a write that changes nothing."""
 PAUSE_S = 0.2
+
+
+async def is_readable(bus: Bus, bucket: str, key: str) -> bool:
+    """Whether a bucket can be read and has this key: its fleet exists, and a start needs no write."""
+    try:
+        return await bus.bucket(bucket).get(key) is not None
+    except BusError:
+        return False
 
 
 async def storage_ready(bus: Bus, buckets: Sequence[str], within_s: float) -> None:

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 
 from fairlead.fleet.bus.bus import Bus, BusError
+from fairlead.fleet.bus.storage_check import storage_ready
 from fairlead.fleet.enrollment.roster import EnrolledNode
 
-__all__ = ["announce"]
+__all__ = ["announce", "announce_all"]
 
 PATIENCE_S = 5.0
 """A nats-server that reads a changed list of accounts refuses its storage for a moment, and the list
 has just changed when a machine joins."""
 
 RETRY_S = 0.1
+
+STORAGE_S = 60.0
+"""How long a gateway that starts waits for a cluster that elects leaders."""
+
+
+async def announce_all(bus: Bus, nodes: Sequence[EnrolledNode]) -> None:
+    """List all machines. Those that are listed need no write, which a bus may refuse for seconds."""
+    try:
+        listed = {entry.key: entry.value for entry in await bus.bucket("nodes").entries()}
+    except BusError:
+        listed = {}
+    missing = [node for node in nodes if listed.get(node.id) != _entry(node)]
+    if missing:
+        await storage_ready(bus, ("nodes",), STORAGE_S)
+    for node in missing:
+        await announce(bus, node, True)
 
 
 async def announce(
@@ -27,8 +45,7 @@ async def announce(
     while True:
         try:
             if joined:
-                entry = {"name": node.name, "joined": node.joined}
-                await bucket.put(node.id, msgspec.json.encode(entry))
+                await bucket.put(node.id, _entry(node))
             else:
                 await bucket.delete(node.id)
             return
@@ -36,3 +53,7 @@ async def announce(
             if asyncio.get_running_loop().time() >= deadline:
                 raise
             await asyncio.sleep(RETRY_S)
+
+
+def _entry(node: EnrolledNode) -> bytes:
+    return msgspec.json.encode({"name": node.name, "joined": node.joined})

@@ -50,9 +50,11 @@ class _Access(Struct, frozen=True, kw_only=True):
 async def device_secret(bus: Bus) -> bytes:
     """The secret from which the keys of devices are derived; the first gateway makes it."""
     bucket = bus.bucket("access")
-    with contextlib.suppress(Conflict):
-        await bucket.create(SECRET_KEY, secrets.token_bytes(32).hex().encode())
     entry = await bucket.get(SECRET_KEY)
+    if entry is None:
+        with contextlib.suppress(Conflict):
+            await bucket.create(SECRET_KEY, secrets.token_bytes(32).hex().encode())
+        entry = await bucket.get(SECRET_KEY)
     if entry is None or entry.value is None:
         raise StoreUnavailable("The secret of the fleet cannot be read.", code="damaged")
     return bytes.fromhex(entry.value.decode())
