@@ -69,6 +69,27 @@ async def test_N54_a_machine_that_missed_the_first_message_gets_a_later_one() ->
         await people.close()
 
 
+async def test_N54_a_revocation_is_stored_by_another_gateway_if_the_first_one_is_lost() -> None:
+    broker = MemoryBroker()
+    bus, people = broker.connect(), FleetPeople(broker.connect())
+    await people.start()
+    await people.put_device(device("d"))
+    running = asyncio.create_task(people.run())
+    try:
+        await bus.publish("fl.cut.d", b"")  # All that the first one could do.
+        await bus.publish("fl.cut.unknown", b"")
+
+        async def is_stored() -> bool:
+            return await revoked(bus, "d") is not None
+
+        await until_asked(is_stored, 30)
+        assert await bus.bucket("people").get("unknown") is None
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+        await people.close()
+
+
 async def test_N54_a_gateway_revokes_a_device_that_it_has_not_heard_of() -> None:
     broker = MemoryBroker()
     first, second = FleetPeople(broker.connect()), FleetPeople(broker.connect())

@@ -71,7 +71,7 @@ class FleetPeople:
         self._cut: set[str] = set()
         """Revoked at any gateway since the start."""
         self._cuts = RepeatedCuts(bus)
-        self._rereading = Rereading(bus, self.read)
+        self._rereading = Rereading(bus, self._read_and_complete)
         self._subscriptions: list[Subscription] = []
         self.on_known: Callable[[Device], None] = _ignore_device
         """Called for each device that was paired or changed at any gateway."""
@@ -102,6 +102,15 @@ class FleetPeople:
             self._on_access(entry)
         for entry in await self._bus.bucket("people").entries():
             self._on_person(entry)
+
+    async def _read_and_complete(self) -> None:
+        """Read all devices, and store the revocations that their gateway could not store: it may have
+        been lost. Only gateways can send a revocation."""
+        await self.read()
+        for device in tuple(self._cut):
+            known = self._people.get(device)
+            if known is not None and known.revoked is None:
+                await self._put_person(structs.replace(known, revoked=self._clock()))
 
     # As a store of devices
 
