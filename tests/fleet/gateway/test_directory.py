@@ -192,6 +192,19 @@ def test_a_machine_that_is_gone_for_good_is_not_listed() -> None:
     assert world.directory.owner("s1") is None
 
 
+def test_N14_a_machine_cannot_write_control_characters_into_names_and_problems() -> None:
+    """They are printed in the terminal of the gateway's owner by `fairlead fleet`."""
+    world = World()
+    evil = "\x1b]0;x\x07desk\u202e\n" + "x" * 500
+    world.directory.heard("a", Beat(v=0, incarnation="i", name=evil, version=evil))
+    row = world.rows("nodes")["a"]
+    for text in (row.name, row.problem, world.directory.away("a"), world.directory.label("a")):
+        assert text.isprintable(), text
+        assert len(text) < 200
+    world.directory.heard("a", Beat(incarnation="i", name="\x1b\u202e"))
+    assert world.rows("nodes")["a"].name == row.name  # The one before.
+
+
 def test_a_row_that_a_newer_machine_sends_is_listed_without_what_is_unknown() -> None:
     world = World()
     world.beat("a")

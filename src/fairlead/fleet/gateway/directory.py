@@ -17,6 +17,7 @@ from msgspec import structs
 from fairlead.fleet.gateway.node_lobby import LobbyChange, NodeLobby
 from fairlead.fleet.protocol.envelopes import VERSION, Beat
 from fairlead.fleet.protocol.names import name_of, split_name
+from fairlead.server.access.names import plain_name
 from fairlead.server.protocol.lobby_rows import (
     InboxRow,
     ListedSession,
@@ -174,10 +175,11 @@ class Directory:
 
     def heard(self, node: str, beat: Beat) -> bool:
         """A beat arrived; whether the machine is new or was away."""
-        entry = self.enroll(node, beat.name)
+        # Names are also printed in terminals, which obey control characters.
+        entry = self.enroll(node, plain_name(beat.name, node))
         entry.heard = self._ticks()
         entry.beat = beat
-        entry.name = beat.name or entry.name
+        entry.name = plain_name(beat.name, entry.name)
         arrived = not entry.here
         if arrived:
             entry.here, entry.since = True, self._clock()
@@ -448,4 +450,5 @@ def _too_old(beat: Beat) -> str | None:
     """What is wrong with a machine whose protocol is older than the gateway's."""
     if beat.v >= VERSION:
         return None
-    return f"Its version of Fairlead ({beat.version}) is too old for this gateway. Update it."
+    version = plain_name(beat.version, "unknown")
+    return f"Its version of Fairlead ({version}) is too old for this gateway. Update it."
