@@ -10,10 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from fairlead.server.limits import Limits
+from fairlead.server.protocol.intents import ContinueAtReset, DeleteSessions, Stop
 from fairlead.server.refusal import Refusal
 from fairlead.server.schedules.rules.schedule import Schedule, decide
 from fairlead.server.schedules.schedules import Schedules, ScheduleState
 from fairlead.server.schedules.timetable import next_run
+from tests.server.limits.reports import stopped_at_limit
 from tests.server.server_harness import ServerHarness
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -31,7 +34,8 @@ class Clockwork:
 
     def __init__(self, folder: Path) -> None:
         self.now = START
-        self.harness = ServerHarness(folder, clock=lambda: self.now)
+        limits = Limits(delete_undo_s=0.05)
+        self.harness = ServerHarness(folder, clock=lambda: self.now, limits=limits)
 
     async def __aenter__(self) -> Clockwork:
         harness = await self.harness.__aenter__()
@@ -125,6 +129,26 @@ async def test_B104_a_run_can_go_into_an_existing_session_through_its_queue(
     assert harness.prompts()[-1] == "then this"
     assert state.last is not None
     assert (state.next_at, state.last.session, state.last.outcome) == (None, session, "success")
+
+
+async def test_B107_a_run_whose_session_is_deleted_before_its_turn_has_failed(
+    clockwork: Clockwork,
+) -> None:
+    harness = clockwork.harness
+    session = await harness.new()
+    assert (await harness.act(ContinueAtReset(session=session, on=True))).ok
+    await harness.say(session, text=stopped_at_limit(resets_at=START + DAY_S))
+    await harness.until(lambda: harness.live(session).transcript.queue_hold is not None)
+    await clockwork.put(cwd="", session=session, cron="", at=START + HOUR_S, prompt="then this")
+    await clockwork.step(START + HOUR_S)
+    state = await clockwork.state()
+    assert state.last is not None
+    assert state.last.state == "sent"  # It is held until the limit resets.
+    assert (await harness.act(Stop(session=session))).ok
+    assert (await harness.act(DeleteSessions(sessions=(session,)))).ok
+    state = await clockwork.ended()
+    assert state.last is not None
+    assert (state.last.state, state.last.outcome) == ("failed", "Its session was deleted.")
 
 
 async def test_B105_runs_that_were_missed_while_no_server_ran_are_made_once(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ AGAIN = "again"
 
 DROPPED = frozenset({"cancelled", "lost", "refused"})
 """States of a prompt that the CLI never began with."""
+DELETED = "Its session was deleted."
 NOT_BEGUN = "Claude Code did not begin with the prompt. Open the session to see why."
 
 
@@ -91,6 +92,7 @@ class Schedules:
         self._changed = asyncio.Event()
         self._ending: set[asyncio.Task[None]] = set()
         sessions.on_settled.append(self._settled)
+        sessions.on_deleted.append(self._deleted)
 
     async def start(self) -> None:
         """Read the schedules, and finish what an earlier server began; after the recovery."""
@@ -253,9 +255,18 @@ class Schedules:
                 continue
             ended = _ended(live, run, new=not self._is_into_existing(run))
             if ended is not None:
-                task = asyncio.create_task(self._change(ended))
-                self._ending.add(task)
-                task.add_done_callback(self._ending.discard)
+                self._end(ended)
+
+    def _deleted(self, session: str) -> None:
+        """A session was deleted: what was queued in it will never begin."""
+        for run in tuple(self._open.values()):
+            if run.session == session:
+                self._end(structs.replace(run, state="failed", outcome=DELETED))
+
+    def _end(self, run: Run) -> None:
+        task = asyncio.create_task(self._change(run))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
     async def _change(self, run: Run) -> None:
         if run.state in ("done", "failed"):
