@@ -10,6 +10,9 @@ from contextlib import asynccontextmanager
 __all__ = ["CuttableLine", "cuttable_line"]
 
 
+CLOSE_S = 30.0
+
+
 class CuttableLine:
     """Passes bytes on in both directions until it is cut or hung."""
 
@@ -43,16 +46,25 @@ class CuttableLine:
         self._refuses = False
         self._flowing.set()
 
-    async def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+    def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         if self._refuses:
             back.transport.abort()
             return
-        far, onward = await asyncio.open_connection("127.0.0.1", self._port)
-        self._writers |= {back, onward}
-        for work in (self._pump(near, onward), self._pump(far, back)):
-            task = asyncio.create_task(work)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        self._writers.add(back)
+        task = asyncio.create_task(self._carry(near, back))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        try:
+            far, onward = await asyncio.open_connection("127.0.0.1", self._port)
+        except OSError:
+            back.transport.abort()  # The server is gone.
+            return
+        self._writers.add(onward)
+        if self._refuses:  # It was cut meanwhile.
+            onward.transport.abort()
+        await asyncio.gather(self._pump(near, onward), self._pump(far, back))
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
@@ -61,7 +73,6 @@ class CuttableLine:
                 writer.write(data)
                 await writer.drain()
         writer.close()
-        self._writers.discard(writer)
 
     async def open(self) -> None:
         self._listener = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -69,11 +80,13 @@ class CuttableLine:
     async def close(self) -> None:
         assert self._listener is not None
         self._listener.close()
+        self._flowing.set()
         self.cut()
-        for task in [*self._tasks]:
-            task.cancel()
         if self._tasks:
-            await asyncio.wait(self._tasks)
+            await asyncio.wait(self._tasks, timeout=CLOSE_S)
+        for writer in self._writers:
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
 
 @asynccontextmanager
