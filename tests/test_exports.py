@@ -111,3 +111,13 @@ def test_the_front_can_be_read_by_a_type_checker() -> None:
 
 def test_the_version_is_that_of_the_package() -> None:
     assert fairlead.__version__ == metadata.version("fairlead")
+
+
+@pytest.mark.parametrize("package", ["fairlead", "fairlead.permissions"])
+def test_no_name_that_is_loaded_late_is_also_a_module(package: str) -> None:
+    """Importing the module would set the attribute, so that the name would be the module."""
+    loaded = importlib.import_module(package)
+    modules = {path.stem for path in Path(str(loaded.__file__)).parent.iterdir()}
+    late = {name for names in loaded._HOME.values() for name in names}
+    assert late
+    assert late & modules == set()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairlead.permissions.audit import AuditRecord, Decider, Outcome, audited, input_sha256
     from fairlead.permissions.audit_log import AuditLog
     from fairlead.permissions.choices import Choice, always_choices
+    from fairlead.permissions.cli_suggestions import suggestions
     from fairlead.permissions.guard import Guard, Verdict
     from fairlead.permissions.model.families import (
         CLASSIC,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
         rule_values,
         rules_of,
     )
-    from fairlead.permissions.suggestions import suggestions
     from fairlead.wire.updates import (
         AddDirectories,
         AddRules,
@@ -131,7 +131,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "rule_values",
         "rules_of",
     ),
-    "fairlead.permissions.suggestions": ("suggestions",),
+    "fairlead.permissions.cli_suggestions": ("suggestions",),
     "fairlead.wire.updates": (
         "AddDirectories",
         "AddRules",

@@ -28,6 +28,7 @@ from fairlead.emulator.turn.verdict import (
     leaves_it_open,
     verdict_of,
 )
+from fairlead.permissions.cli_suggestions import suggestions
 from fairlead.permissions.model.modes import Mode, parse_mode
 from fairlead.permissions.model.scopes import Behavior, Scope
 from fairlead.permissions.policy import check
@@ -36,7 +37,6 @@ from fairlead.permissions.rules.decisions import Decision, Reason, ToolCall
 from fairlead.permissions.rules.paths import PathContext
 from fairlead.permissions.rules.tools import INTERACTIVE, READERS
 from fairlead.permissions.rules.updates import apply_update, read_update, scope_of
-from fairlead.permissions.suggestions import suggestions
 from fairlead.wire.updates import DESTINATIONS, AddDirectories, SetMode, UnknownUpdate
 
 __all__ = ["Permissions", "Ruling"]
