@@ -16,7 +16,7 @@ from msgspec import structs
 from fairlead.store.database.connection import Connect, connect
 from fairlead.store.database.state import StoreState
 from fairlead.store.log import StoredSnapshot, StoreUnavailable
-from fairlead.store.pace import CpuShare, Pace
+from fairlead.store.pace import Activity, Pace
 from fairlead.store.sqlite import SqliteStore
 from fairlead.store.tables.intents import IntentOutcome
 from fairlead.store.tables.sessions import SessionRow
@@ -139,49 +139,61 @@ async def test_S4_the_pause_after_a_commit_follows_the_event_loop(folder: Path) 
         assert time.monotonic() - began > 9 * late_s
 
 
+def active(share: float = 0.0, per_s: float = 0.0) -> Activity:
+    activity = Activity()
+    activity.share, activity.per_s = share, per_s
+    return activity
+
+
 @pytest.mark.parametrize(
-    ("took", "share", "urgent", "pause"),
+    ("took", "activity", "urgent", "pause"),
     [
-        (0.0, 0.0, False, 0.0),  # Nothing was committed yet.
-        (0.001, 0.02, False, 0.001),
-        (0.001, 0.08, False, 0.001),
-        (0.001, 0.12, False, 0.0125),
-        (0.001, 0.16, False, 0.025),
-        (0.001, 1.3, False, 0.025),
-        (0.001, 1.3, True, 0.005),
-        (0.010, 0.02, False, 0.010),
-        (0.100, 0.02, False, 0.025),
-        (0.100, 0.02, True, 0.005),
+        (0.0, active(), False, 0.0),  # Nothing was committed yet.
+        (0.001, active(0.02, 50), False, 0.001),
+        (0.001, active(0.08, 250), False, 0.001),
+        (0.001, active(0.12), False, 0.0125),
+        (0.001, active(0.16), False, 0.025),
+        (0.001, active(1.3), False, 0.025),
+        (0.001, active(1.3), True, 0.005),
+        (0.001, active(per_s=300), False, 0.005),
+        (0.001, active(per_s=500), False, 0.025),
+        (0.001, active(per_s=9_000), False, 0.025),
+        (0.001, active(0.12, 300), False, 0.0125),
+        (0.001, active(0.09, 400), False, 0.015),
+        (0.010, active(0.02), False, 0.010),
+        (0.100, active(0.02), False, 0.025),
+        (0.100, active(0.02), True, 0.005),
     ],
 )
-def test_S4_the_pause_grows_with_the_load_of_the_process_and_the_time_of_a_commit(
-    took: float, share: float, urgent: bool, pause: float
+def test_S4_the_pause_grows_with_the_load_the_writes_and_the_time_of_a_commit(
+    took: float, activity: Activity, urgent: bool, pause: float
 ) -> None:
-    assert Pace().pause_s(took, share, urgent=urgent) == pytest.approx(pause)
+    assert Pace().pause_s(took, activity, urgent=urgent) == pytest.approx(pause)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 1.5])
 @pytest.mark.parametrize("every_s", [0.001, 0.02, 1.0])
-def test_S4_the_share_of_a_steady_process_is_its_cpu_time_in_a_second(
+def test_S4_the_activity_of_a_steady_process_is_what_it_does_in_a_second(
     share: float, every_s: float
 ) -> None:
-    cpu = CpuShare(7.0, 100.0)
+    activity = Activity(7.0, 100.0)
     for number in range(1, int(10 / every_s)):
-        cpu.note(7.0 + share * number * every_s, 100.0 + number * every_s)
-    assert cpu.share == pytest.approx(share)
+        activity.note(3, 7.0 + share * number * every_s, 100.0 + number * every_s)
+    assert activity.share == pytest.approx(share)
+    assert activity.per_s == pytest.approx(3 / every_s)
 
 
 def test_S4_after_a_pause_of_seconds_a_process_counts_as_idle() -> None:
-    cpu = CpuShare()
+    activity = Activity()
     for number in range(100):
-        cpu.note(0.1 * number, 0.1 * number)
-    busy = cpu.share
-    cpu.note(9.9 + 0.01, 9.9 + 5.0)
-    assert busy == pytest.approx(1.0)
-    assert Pace().pause_s(0.0, cpu.share, urgent=False) == 0.0
-    assert cpu.share > 0
-    cpu.note(11.0, 9.9 + 5.0)  # The clock stands still: nothing can be said.
-    assert cpu.share < 0.01
+        activity.note(100, 0.1 * number, 0.1 * number)
+    busy = activity.share, activity.per_s
+    activity.note(1, 9.9 + 0.01, 9.9 + 5.0)
+    assert busy == pytest.approx((1.0, 1_000.0))
+    assert Pace().pause_s(0.0, activity, urgent=False) == 0.0
+    assert activity.share > 0
+    activity.note(1, 11.0, 9.9 + 5.0)  # The clock stands still: nothing can be said.
+    assert activity.share < 0.01
 
 
 async def test_S9_the_event_loop_runs_on_while_the_database_is_locked(folder: Path) -> None:

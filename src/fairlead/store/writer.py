@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from fairlead.store.database.database import Database
 from fairlead.store.database.state import CLOSED, LOCKED, PASSING, StoreState, state_after
-from fairlead.store.pace import CpuShare, Pace
+from fairlead.store.pace import Activity, Pace
 
 __all__ = ["Counters", "Done", "Job", "Write", "Writer", "settle"]
 
@@ -111,7 +111,7 @@ class Writer:
         """Whether an urgent write is queued."""
         self._committed_at = 0.0
         """When the last commit ended."""
-        self._cpu = CpuShare(time.process_time(), time.monotonic())
+        self._activity = Activity(time.process_time(), time.monotonic())
         self._took = 0.0
         """How long it took."""
         self._noted_after = 0.0
@@ -209,7 +209,7 @@ class Writer:
     def _next_commit(self) -> float:
         """When the next commit may begin."""
         took = self._took + self._noted_after
-        pause_s = self._pace.pause_s(took, self._cpu.share, urgent=self._urgent)
+        pause_s = self._pace.pause_s(took, self._activity, urgent=self._urgent)
         return self._committed_at + pause_s
 
     def _take(self) -> list[Job[Any]]:
@@ -274,7 +274,7 @@ class Writer:
             raise
         ended = time.monotonic()
         self._committed_at, self._took = ended, ended - began
-        self._cpu.note(time.process_time(), ended)
+        self._activity.note(len(group), time.process_time(), ended)
         counters = self.counters
         counters.commits += 1
         counters.writes += len(group)
