@@ -13,6 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from bench import results
+from bench.report import short
 
 __all__ = ["Bar", "chart", "draw"]
 
@@ -54,7 +55,7 @@ def chart(title: str, unit: str, bars: list[Bar]) -> str:
         parts += [
             f"<text x='{LABEL - 10}' y='{middle}' text-anchor='end' {FONT}>{_text(bar.name)}</text>",
             f"<rect x='{LABEL}' y='{y}' width='{width:.1f}' height='{BAR}' rx='2' fill='{fill}'/>",
-            f"<text x='{LABEL + width + 8:.1f}' y='{middle}' {FONT}>{bar.value:,.3g}</text>",
+            f"<text x='{LABEL + width + 8:.1f}' y='{middle}' {FONT}>{short(bar.value)}</text>",
         ]
     return "\n".join((*parts, "</svg>", ""))
 
