@@ -38,29 +38,29 @@ class Uplink:
         self._port = port
         self._free_at = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     async def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         far, onward = await asyncio.open_connection("127.0.0.1", self._port)
+        self._writers |= {back, onward}
         for work in (self._up(near, onward), self._down(far, back)):
             task = asyncio.create_task(work)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _up(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), contextlib.closing(writer):
             while piece := await reader.read(4096):
                 # A line takes its packets in turn, whichever connection they are of.
                 now = time.monotonic()
                 self._free_at = max(now, self._free_at) + len(piece) / RATE
                 await asyncio.sleep(self._free_at - now)
                 writer.write(piece)
-        writer.close()
 
     async def _down(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), contextlib.closing(writer):
             while piece := await reader.read(65536):
                 writer.write(piece)
-        writer.close()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[int]:
@@ -74,6 +74,9 @@ class Uplink:
                 task.cancel()
             if self._tasks:
                 await asyncio.wait(self._tasks)
+            for writer in self._writers:
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
 
 
 async def _snapshot(gateway: NatsBus, node: str) -> float:
