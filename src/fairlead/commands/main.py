@@ -15,6 +15,7 @@ from importlib import import_module
 from fairlead.commands.agents import explain_not_found
 from fairlead.errors import AgentNotFound, FairleadError
 from fairlead.interrupts import end_on_interrupt
+from fairlead.server.memory.deferred_modules import defer_modules
 from fairlead.version import VERSION
 
 __all__ = ["main"]
@@ -36,6 +37,9 @@ SUBCOMMANDS = {
 
 MODULES = {"gateway": "fleet.gateway", "node": "fleet.node", "fleet": "fleet.fleet"}
 """Subcommands whose module has another name."""
+
+SERVERS = ("serve", "gateway", "node")
+"""Subcommands that run for a long time, so that their memory counts."""
 
 USAGE = 2
 """The exit code of most usage errors; those of the data folder differ (docs/store.md)."""
@@ -102,6 +106,8 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
         )
         if name == selected:
+            if name in SERVERS:
+                defer_modules()
             module = import_module(f"fairlead.commands.{MODULES.get(name, name)}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)

@@ -11,11 +11,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fairlead.commands import serve
 from fairlead.commands.main import _parser
-from fairlead.server.protocol.intents import NewSession
-from fairlead.server.service import Service
-from fairlead.store.tables.devices import Device
+
+folder = Path(sys.argv[1])
+argv = ["serve", "--no-browser", "--agent", sys.argv[2]]
+argv += ["--data", str(folder / "data"), "--root", str(folder)]
+options = _parser(argv).parse_args(argv)  # First: it defers modules and loads the command.
+
+from fairlead.commands import serve  # noqa: E402
+from fairlead.server.protocol.intents import NewSession  # noqa: E402
+from fairlead.server.service import Service  # noqa: E402
+from fairlead.store.tables.devices import Device  # noqa: E402
 
 OWNER = Device(id="desk", name="desk", role="owner", token_hash="", created=0.0)
 IDLE_S = 0.5
@@ -40,7 +46,4 @@ async def one_session(service: Service) -> AsyncIterator[None]:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    argv = ["serve", "--no-browser", "--agent", sys.argv[2]]
-    argv += ["--data", str(folder / "data"), "--root", str(folder)]
-    sys.exit(serve.run(_parser(argv).parse_args(argv), one_session))
+    sys.exit(serve.run(options, one_session))

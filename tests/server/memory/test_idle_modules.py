@@ -80,7 +80,8 @@ def test_an_idle_server_has_loaded_fewer_than_800_modules(loaded: set[str]) -> N
 
 
 DEFERRED = """
-import fairlead.server
+from fairlead.commands.main import _parser
+_parser(["serve"])
 import http.client, importlib.metadata, logging.config, sys
 assert not {"email.message", "zipfile", "logging.handlers"} & set(sys.modules)
 assert http.client.responses[404] == "Not Found"
@@ -103,6 +104,17 @@ try:
 except AttributeError as problem:
     assert "nothing" in str(problem)
 """
+
+
+EMBEDDED = """
+import fairlead.server.service, http.client, importlib.metadata, logging.config, sys
+for name in ("calendar", "http.client", "importlib.metadata", "logging.config"):
+    assert sys.modules[name].__spec__ is not None, name
+"""
+
+
+def test_a_program_that_imports_the_server_gets_the_modules_themselves() -> None:
+    subprocess.run([sys.executable, "-c", EMBEDDED], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("program", [DEFERRED, UVICORN])

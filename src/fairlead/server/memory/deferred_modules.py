@@ -1,7 +1,9 @@
 """Modules of the standard library that libraries of the server import and an idle server never uses.
 
 Each of them is replaced by a stand-in that loads it when its first name is used, so nothing is missing
-for other code of the process. `fairlead.server` does this before any of these libraries is imported.
+for other code of the process. The commands that start a server do this before any of these libraries is
+imported. A program that imports `fairlead.server` is left alone, because a stand-in is not the module:
+what a program assigns to one has no effect on the other.
 `importlib.util.LazyLoader` does not help: before Python 3.12 a second `import` counts as a use.
 """
 
