@@ -26,9 +26,10 @@ class NoControlGroups(Exception):
 class LimitedCores:
     """A context in which processes can be limited; it removes the limits of those that have ended."""
 
-    def __init__(self, share: float) -> None:
-        """Without a share nothing is limited."""
+    def __init__(self, share: float, groups: Path = GROUPS) -> None:
+        """Without a share nothing is limited; `groups` is where the system shows its groups."""
         self._share = share
+        self._groups = groups
         self._made: list[Path] = []
 
     def __enter__(self) -> LimitedCores:
@@ -59,10 +60,10 @@ class LimitedCores:
             ) from None
 
     def _group(self, name: str, quota: int) -> Path:
-        unified = (GROUPS / "cgroup.controllers").exists()
-        group = GROUPS / name if unified else GROUPS / "cpu" / name
+        unified = (self._groups / "cgroup.controllers").exists()
+        group = self._groups / name if unified else self._groups / "cpu" / name
         if unified:
-            (GROUPS / "cgroup.subtree_control").write_text("+cpu")
+            (self._groups / "cgroup.subtree_control").write_text("+cpu")
         group.mkdir()
         self._made.append(group)
         if unified:

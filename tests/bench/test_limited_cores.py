@@ -48,12 +48,9 @@ def test_without_a_share_nothing_is_limited() -> None:
         process.communicate()
 
 
-def test_a_machine_without_control_groups_gets_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limited_cores, "GROUPS", tmp_path / "none")
+def test_a_machine_without_control_groups_gets_the_reason(tmp_path: Path) -> None:
     with (
-        LimitedCores(0.5) as cores,
+        LimitedCores(0.5, tmp_path / "none") as cores,
         pytest.raises(NoControlGroups, match="Run the benchmark as root"),
     ):
         cores.limit(1)
